@@ -1,0 +1,46 @@
+"""Jobs that run an IR stage in a child process of its own: an LLVM abort ends only that child."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from offloadc.model import Debug, Job, Unit
+
+
+def emit_job(
+    unit: Unit,
+    pass_name: str,
+    bitcode: Path,
+    output: Path,
+    *,
+    stage: str,
+    triple: str,
+    cpu: str,
+    features: str,
+    filetype: str,
+    line_info: str = "LineTablesOnly",
+) -> Job:
+    """Bitcode -> the target's assembly or object, debug information as the user asked for it."""
+    inv = unit.invocation
+    args = (
+        unit.tools.python,
+        "-m",
+        "offloadc.device_pass.ir_worker",
+        stage,
+        f"--triple={triple}",
+        f"--cpu={cpu}",
+        f"--features={features}",
+        f"--opt={inv.opt_level}",
+        f"--debug={shipped_debug(inv.debug, inv.opt_level).value}",
+        f"--line-info={line_info}",
+        f"--filetype={filetype}",
+        "-o",
+        str(output),
+        str(bitcode),
+    )
+    return Job(f"{stage}-{filetype}", pass_name, args, (bitcode,), (output,))
+
+
+def shipped_debug(asked: Debug, opt_level: str) -> Debug:
+    """Full device debug information belongs to -O0 code, as in clang; above it -g means lines."""
+    return Debug.LINES if asked is Debug.FULL and opt_level != "0" else asked
