@@ -1,0 +1,131 @@
+"""Device images that are ELF files: header, sections, symbols, notes. No reader itself."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from offloadc.abi.readers import corrupt
+from offloadc.model import Image, OffloadcError
+
+_IDENT = b"\x7fELF\x02\x01"  # ELFCLASS64, ELFDATA2LSB: every device image is both
+_SECTION_HEADER_SIZE = 64
+_SYMBOL = struct.Struct("<IBBHQQ")
+_NOTE = struct.Struct("<III")
+
+SYMBOL_IS_FUNCTION = 2  # STT_FUNC
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    os_abi: int
+    abi_version: int
+    machine: int
+    flags: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`data` is empty where the section has no bytes in the file; `size` is what it has in memory."""
+
+    name: str
+    type: str | int
+    size: int
+    link: int
+    info: int
+    data: memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    name: str
+    type: int
+    other: int
+    section: int
+
+
+def header(data: bytes) -> Header | None:
+    """The fixed part that tells images apart, None where the bytes are no 64-bit ELF file."""
+    if len(data) < 64 or not data.startswith(_IDENT):
+        return None
+    (machine,) = struct.unpack_from("<H", data, 18)
+    (flags,) = struct.unpack_from("<I", data, 48)
+    return Header(data[7], data[8], machine, flags)
+
+
+def part(image: Image, data: memoryview, offset: int, size: int, what: str) -> memoryview:
+    if offset > len(data) or size > len(data) - offset:
+        raise corrupt(image, f"{what} ({size} bytes at {offset}) ends behind the {len(data)} bytes there are")
+    return data[offset : offset + size]
+
+
+def unpack(image: Image, layout: struct.Struct, data: memoryview, offset: int, what: str) -> tuple[int, ...]:
+    return layout.unpack(part(image, data, offset, layout.size, what))
+
+
+def sections(image: Image) -> tuple[Section, ...]:
+    """Every section by its index."""
+    try:
+        return tuple(_sections(image))
+    except OffloadcError:
+        raise
+    except Exception as error:  # pyelftools meets corrupt files with many kinds of exception
+        raise corrupt(image, f"not a readable ELF file ({type(error).__name__}: {error})") from error
+
+
+def _sections(image: Image) -> Iterator[Section]:
+    from elftools.elf.elffile import ELFFile
+
+    view = memoryview(image.data)
+    elf = ELFFile(io.BytesIO(image.data))
+    count, entry_size = elf.num_sections(), elf["e_shentsize"]
+    if count and entry_size != _SECTION_HEADER_SIZE:
+        raise corrupt(image, f"ELF section headers of {entry_size} bytes")
+    part(image, view, elf["e_shoff"], count * entry_size, "ELF section headers")
+    for section in elf.iter_sections():
+        stored = 0 if section["sh_type"] in ("SHT_NULL", "SHT_NOBITS") else section["sh_size"]
+        yield Section(
+            name=section.name,
+            type=section["sh_type"],
+            size=section["sh_size"],
+            link=section["sh_link"],
+            info=section["sh_info"],
+            data=part(image, view, section["sh_offset"] if stored else 0, stored, f"section {section.name}"),
+        )
+
+
+def symbols(image: Image, all_sections: tuple[Section, ...]) -> tuple[Symbol, ...]:
+    """The symbol table by its indices; empty where there is none."""
+    table = next((section for section in all_sections if section.type == "SHT_SYMTAB"), None)
+    if table is None:
+        return ()
+    if table.link >= len(all_sections):
+        raise corrupt(image, f"symbol table links to section {table.link}, which is not there")
+    names = all_sections[table.link].data
+    whole = len(table.data) - len(table.data) % _SYMBOL.size
+    return tuple(
+        Symbol(_string(image, names, name), info & 15, other, section)
+        for name, info, other, section, _, _ in _SYMBOL.iter_unpack(table.data[:whole])
+    )
+
+
+def _string(image: Image, table: memoryview, offset: int, longest: int = 1 << 16) -> str:
+    chunk = bytes(table[offset : offset + longest])
+    end = chunk.find(b"\0")
+    if end < 0 and offset:
+        raise corrupt(image, f"symbol name at {offset} has no end")
+    return chunk[: max(end, 0)].decode("utf-8", "backslashreplace")
+
+
+def notes(image: Image, section: Section) -> Iterator[tuple[bytes, int, memoryview]]:
+    """Owner, type and contents of each note, each field padded to 4 bytes (gABI, Note Section)."""
+    at = 0
+    while at < len(section.data):
+        name_size, size, note_type = unpack(image, _NOTE, section.data, at, "note")
+        at += _NOTE.size
+        name = bytes(part(image, section.data, at, name_size, "note's owner"))
+        at += -(-name_size // 4) * 4
+        yield name.rstrip(b"\0"), note_type, part(image, section.data, at, size, "note's contents")
+        at += -(-size // 4) * 4
