@@ -1,0 +1,7 @@
+"""python -m offloadc"""
+
+import sys
+
+from offloadc.cli import main
+
+sys.exit(main())
