@@ -14,6 +14,7 @@ from offloadc import report
 from offloadc.abi.readers import identify, read_image
 from offloadc.bundler import commands
 from offloadc.bundler.container import Located, find_bundles
+from offloadc.bundler.formats import offload_binary
 from offloadc.model import OffloadcError
 
 
@@ -27,11 +28,13 @@ class _Parser(argparse.ArgumentParser):
 def bundle(argv: tuple[str, ...]) -> int:
     """Write one offload binary of the images named by --image."""
     parser = _Parser(prog="offloadc bundle", allow_abbrev=False)
-    parser.add_argument("--image", action="append", default=[], metavar="file=FILE[,triple=T][,arch=A][,kind=K]")
+    parser.add_argument(
+        "--image", action="append", default=[], metavar="file=FILE[,triple=T][,arch=A][,kind=K]"
+    )
     parser.add_argument("-o", dest="output", required=True)
     options = parser.parse_args(argv)
     images = commands.bundle_images(options.image, _read, identify)
-    _write(Path(options.output), commands.write_bundle(images))
+    _write(Path(options.output), offload_binary.write(images))
     return 0
 
 

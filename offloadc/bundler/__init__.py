@@ -6,9 +6,11 @@ from functools import cache
 
 from offloadc import discovery
 from offloadc.bundler import formats
-from offloadc.bundler.bytes_view import corrupt
+from offloadc.bundler.bytes_view import Budget, corrupt
 from offloadc.bundler.format import Format
 from offloadc.model import Bundle
+
+_MOST_BYTES = 1 << 32  # of all images of a file together, inflated
 
 __all__ = ["Format", "all_formats", "format_of", "read_bundles"]
 
@@ -30,6 +32,7 @@ def read_bundles(data: bytes | memoryview, where: str) -> tuple[Bundle, ...]:
     """
     view = memoryview(data)
     bundles = []
+    budget = Budget(max(_MOST_BYTES, len(view)), where, "device images")
     at = _skip_zeros(view, 0)
     while at < len(view):
         rest = view[at:]
@@ -37,6 +40,7 @@ def read_bundles(data: bytes | memoryview, where: str) -> tuple[Bundle, ...]:
         if format_ is None:
             raise corrupt(where, f"no bundle format known to offloadc starts at offset {at}")
         bundle, size = format_.read(rest, where)
+        budget.take(sum(len(image.data) for image in bundle.images))
         bundles.append(bundle)
         at = _skip_zeros(view, at + size)
     return tuple(bundles)

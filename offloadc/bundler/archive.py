@@ -15,6 +15,7 @@ THIN_MAGIC = b"!<thin>\n"
 _HEADER_SIZE = 60
 _SYMBOL_TABLES = ("/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64")
 _LONG_NAMES = "//"
+_LONGEST_NAME = 4096
 
 
 def is_archive(data: bytes | memoryview) -> bool:
@@ -59,7 +60,8 @@ def _resolved(name: str, contents: memoryview, long_names: bytes, where: str) ->
         raw = bytes(part(contents, 0, length, where, "archive member's name"))
         return raw.rstrip(b"\0").decode("utf-8", "backslashreplace"), contents[length:]
     if name.startswith("/"):
-        raw = long_names[_number(name[1:], where) :].split(b"\n", 1)[0]
+        offset = _number(name[1:], where)
+        raw = long_names[offset : offset + _LONGEST_NAME].split(b"\n", 1)[0]
         return raw.removesuffix(b"/").decode("utf-8", "backslashreplace"), contents
     return name.removesuffix("/"), contents
 

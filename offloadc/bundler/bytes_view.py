@@ -23,5 +23,19 @@ def unpack(layout: struct.Struct, data: memoryview, offset: int, where: str, wha
     return layout.unpack(part(data, offset, layout.size, where, what))
 
 
+class Budget:
+    """What a file may make of its bytes: entries that all point at the same ones must not fill the memory."""
+
+    def __init__(self, size: int, where: str, what: str) -> None:
+        self._left = size
+        self._where = where
+        self._what = what
+
+    def take(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise corrupt(self._where, f"{self._what} are larger together than they can be")
+
+
 def align(offset: int, alignment: int) -> int:
     return -(-offset // alignment) * alignment

@@ -6,10 +6,13 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from offloadc.bundler.bytes_view import corrupt, part
+from offloadc.bundler.bytes_view import Budget, corrupt, part
 from offloadc.model import OffloadcError
 
 _HEADER_SIZES = {32: 40, 64: 64}  # of a section header, by ELF class
+
+
+_MOST_TEXT = 1 << 26  # bytes of all section names; sections may share them
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,9 @@ def _sections(data: bytes, where: str) -> Iterator[Section]:
     if elf.num_sections() and entry_size < _HEADER_SIZES[elf.elfclass]:
         raise corrupt(where, f"ELF section headers of {entry_size} bytes")
     part(view, elf["e_shoff"], elf.num_sections() * entry_size, where, "ELF section headers")
+    names = Budget(_MOST_TEXT, where, "section names")
     for section in elf.iter_sections():
+        names.take(len(section.name))
         if section["sh_type"] not in ("SHT_NULL", "SHT_NOBITS"):
             contents = part(view, section["sh_offset"], section["sh_size"], where, f"section {section.name}")
             yield Section(section.name, section["sh_type"], contents)

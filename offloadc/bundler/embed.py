@@ -35,14 +35,18 @@ _TEXT = """\
 \t.p2align 3
 \t{pointer} .Lbundle_begin
 \t{pointer} .Lbundle_end
-\t.section .note.GNU-stack,"",{mark}progbits
 """
+_NO_EXECUTABLE_STACK = '\t.section .note.GNU-stack,"",{mark}progbits\n'
 
 
-def embed_assembly(bundle_path: str, host_triple: str) -> str:
-    """Text for clang's assembler; the bundle's path is written into it as it is given."""
+def embed_assembly(bundle_path: str, host_triple: str, *, empty: bool = False) -> str:
+    """Text for clang's assembler; the bundle's path is written into it as it is given.
+
+    `empty`: there are no images; the object then has no record either.
+    """
     spelling = _spelling(host_triple)
-    return _TEXT.format(mark=spelling.type_mark, pointer=spelling.pointer, path=_quoted(bundle_path))
+    text = _NO_EXECUTABLE_STACK if empty else _TEXT + _NO_EXECUTABLE_STACK
+    return text.format(mark=spelling.type_mark, pointer=spelling.pointer, path=_quoted(bundle_path))
 
 
 def _spelling(host_triple: str) -> _Spelling:

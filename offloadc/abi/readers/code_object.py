@@ -4,7 +4,7 @@ V6 Metadata) and the target id in the ELF header's e_flags (same guide, ELF Head
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -126,12 +126,17 @@ def target_id(data: bytes) -> str:
 
 
 # --------------------------------------------------------------------------- metadata
-def _metadata(image: Image) -> Iterator[Mapping[str, Any]]:
-    for section in elf.sections(image):
-        if section.type == "SHT_NOTE":
-            for owner, note_type, contents in elf.notes(image, section):
-                if (owner, note_type) == (_NOTE_OWNER, _NT_AMDGPU_METADATA):
-                    yield _mapping(image, _unpacked(image, contents), "metadata")
+def _metadata(image: Image) -> Mapping[str, Any] | None:
+    found = [
+        contents
+        for section in elf.sections(image)
+        if section.type == "SHT_NOTE"
+        for owner, note_type, contents in elf.notes(image, section)
+        if (owner, note_type) == (_NOTE_OWNER, _NT_AMDGPU_METADATA)
+    ]
+    if len(found) > 1:
+        raise corrupt(image, f"{len(found)} metadata notes")
+    return _mapping(image, _unpacked(image, found[0]), "metadata") if found else None
 
 
 def _unpacked(image: Image, contents: memoryview) -> object:
@@ -204,14 +209,11 @@ def _kernel(image: Image, entry: Mapping[str, Any]) -> KernelFacts:
 
 
 def _read(image: Image) -> tuple[KernelFacts, ...] | Unknown:
-    found = tuple(_metadata(image))
-    if not found:
+    metadata = _metadata(image)
+    if metadata is None:
         return Unknown(f"AMD GPU code object for {target_id(image.data)} has no metadata note")
-    return tuple(
-        _kernel(image, _mapping(image, kernel, "kernel"))
-        for metadata in found
-        for kernel in _sequence(image, metadata.get("amdhsa.kernels", []), "amdhsa.kernels")
-    )
+    kernels = _sequence(image, metadata.get("amdhsa.kernels", []), "amdhsa.kernels")
+    return tuple(_kernel(image, _mapping(image, kernel, "kernel")) for kernel in kernels)
 
 
 def _is_code_object(data: bytes) -> bool:

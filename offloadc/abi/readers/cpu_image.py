@@ -53,7 +53,7 @@ def _identify(data: bytes) -> Image | None:
     """Host programs are x86-64 files too; only the section tells a CPU image."""
     if not _is_x86_64(data):
         return None
-    image = Image(ImageKind.OBJECT, OffloadKind.OPENMP, data, _IDENTITY)
+    image = Image(ImageKind.OBJECT, OffloadKind.NONE, data, _IDENTITY)
     return image if _manifest(image) else None
 
 

@@ -129,7 +129,7 @@ def _static_shared(image: Image, section: elf.Section | None) -> int:
 
 # --------------------------------------------------------------------------- the image
 def _measured(
-    image: Image, by_name: Mapping[str, elf.Section], symbols: tuple[elf.Symbol, ...]
+    image: Image, by_name: Mapping[str, elf.Section], functions: Mapping[int, elf.Symbol]
 ) -> dict[str, dict[str, int]]:
     """What .nv.info says of every function: registers, frame and stack."""
     found: dict[str, dict[str, int]] = {}
@@ -138,19 +138,21 @@ def _measured(
         if attribute not in _PER_FUNCTION:
             continue
         index, value = elf.unpack(image, _OF_SYMBOL, data, 0, f".nv.info attribute {attribute:#x}")
-        if index >= len(symbols):
-            raise corrupt(image, f".nv.info names symbol {index} of {len(symbols)}")
+        if index not in functions:
+            raise corrupt(image, f".nv.info names symbol {index}, which is no function")
         if value != _STACK_IS_UNBOUNDED:
-            found.setdefault(symbols[index].name, {})[_PER_FUNCTION[attribute]] = value
+            found.setdefault(functions[index].name, {})[_PER_FUNCTION[attribute]] = value
     return found
 
 
 def _read(image: Image) -> tuple[KernelFacts, ...]:
     all_sections = elf.sections(image)
     by_name = {section.name: section for section in all_sections}
-    symbols = elf.symbols(image, all_sections)
-    measured = _measured(image, by_name, symbols)
-    entries = [s.name for s in symbols if s.type == elf.SYMBOL_IS_FUNCTION and s.other & _SYMBOL_IS_ENTRY]
+    functions = elf.functions(image, all_sections)
+    measured = _measured(image, by_name, functions)
+    entries = [symbol.name for symbol in functions.values() if symbol.other & _SYMBOL_IS_ENTRY]
+    if len(set(entries)) != len(entries):
+        raise corrupt(image, "two kernels have one name")
     return tuple(_kernel(image, name, by_name, measured.get(name, {})) for name in entries)
 
 

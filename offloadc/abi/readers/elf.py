@@ -14,8 +14,11 @@ _IDENT = b"\x7fELF\x02\x01"  # ELFCLASS64, ELFDATA2LSB: every device image is bo
 _SECTION_HEADER_SIZE = 64
 _SYMBOL = struct.Struct("<IBBHQQ")
 _NOTE = struct.Struct("<III")
+# Names may share their bytes, so a small file could claim more than the memory holds.
+_LONGEST_NAME = 1 << 16
+_MOST_TEXT = 1 << 26
 
-SYMBOL_IS_FUNCTION = 2  # STT_FUNC
+_STT_FUNC = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,7 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class Symbol:
     name: str
-    type: int
     other: int
-    section: int
 
 
 def header(data: bytes) -> Header | None:
@@ -84,7 +85,11 @@ def _sections(image: Image) -> Iterator[Section]:
     if count and entry_size != _SECTION_HEADER_SIZE:
         raise corrupt(image, f"ELF section headers of {entry_size} bytes")
     part(image, view, elf["e_shoff"], count * entry_size, "ELF section headers")
+    names = 0
     for section in elf.iter_sections():
+        names += len(section.name)
+        if names > _MOST_TEXT:
+            raise corrupt(image, "section names are larger together than they can be")
         stored = 0 if section["sh_type"] in ("SHT_NULL", "SHT_NOBITS") else section["sh_size"]
         yield Section(
             name=section.name,
@@ -96,27 +101,31 @@ def _sections(image: Image) -> Iterator[Section]:
         )
 
 
-def symbols(image: Image, all_sections: tuple[Section, ...]) -> tuple[Symbol, ...]:
-    """The symbol table by its indices; empty where there is none."""
+def functions(image: Image, all_sections: tuple[Section, ...]) -> dict[int, Symbol]:
+    """The functions of the symbol table by their indices; empty where there is no table."""
     table = next((section for section in all_sections if section.type == "SHT_SYMTAB"), None)
     if table is None:
-        return ()
+        return {}
     if table.link >= len(all_sections):
         raise corrupt(image, f"symbol table links to section {table.link}, which is not there")
-    names = all_sections[table.link].data
+    names = bytes(all_sections[table.link].data)
     whole = len(table.data) - len(table.data) % _SYMBOL.size
-    return tuple(
-        Symbol(_string(image, names, name), info & 15, other, section)
-        for name, info, other, section, _, _ in _SYMBOL.iter_unpack(table.data[:whole])
-    )
+    found: dict[int, Symbol] = {}
+    text = 0
+    for index, (at, info, other, *_) in enumerate(_SYMBOL.iter_unpack(table.data[:whole])):
+        if info & 15 == _STT_FUNC:
+            found[index] = Symbol(_name(image, names, at), other)
+            text += len(found[index].name)
+            if text > _MOST_TEXT:
+                raise corrupt(image, "symbol names are larger together than they can be")
+    return found
 
 
-def _string(image: Image, table: memoryview, offset: int, longest: int = 1 << 16) -> str:
-    chunk = bytes(table[offset : offset + longest])
-    end = chunk.find(b"\0")
-    if end < 0 and offset:
+def _name(image: Image, table: bytes, offset: int) -> str:
+    end = table.find(b"\0", offset, offset + _LONGEST_NAME)
+    if end < 0:
         raise corrupt(image, f"symbol name at {offset} has no end")
-    return chunk[: max(end, 0)].decode("utf-8", "backslashreplace")
+    return table[offset:end].decode("utf-8", "backslashreplace")
 
 
 def notes(image: Image, section: Section) -> Iterator[tuple[bytes, int, memoryview]]:

@@ -17,7 +17,7 @@ from offloadc.model import Image, ImageKind, KernelFacts, KernelParam, OffloadKi
 # No pattern here can match one text in two ways or scan to the end twice: hostile text takes no longer.
 _STARTS_LIKE_PTX = re.compile(rb"(?:\s|//[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*\.version\s")
 # Strings may hold what looks like comments or directives, and nothing in them matters here.
-_COMMENT_OR_STRING = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL)
+_COMMENT_OR_STRING = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"?", re.DOTALL)
 _PRAGMA = re.compile(r"\.pragma\b[\s,]*;")  # its strings are gone by then
 
 _IDENTIFIER = r"[A-Za-z_$%][A-Za-z0-9_$]*"

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from types import MappingProxyType
 
-from offloadc.bundler.bytes_view import corrupt, part, unpack
+from offloadc.bundler.bytes_view import Budget, corrupt, part, unpack
 from offloadc.bundler.compression import inflate_lz4, inflate_zstd
 from offloadc.bundler.format import Format
 from offloadc.model import Bundle, Image, ImageKind, OffloadKind
@@ -28,6 +28,8 @@ _FLAG_FAMILY_SPECIFIC = 0x200000  # sm_100f
 _METHODS: dict[int, Callable[[memoryview, int, str], bytes]] = {0x2000: inflate_lz4, 0x8000: inflate_zstd}
 _COMPRESSED = sum(_METHODS)
 
+_MOST_BYTES = 1 << 31  # of all images of one fat binary, inflated
+
 _KINDS = {1: ImageKind.PTX, 2: ImageKind.CUBIN}
 
 
@@ -41,11 +43,14 @@ def _read(data: memoryview, where: str) -> tuple[Bundle, int]:
         raise corrupt(where, f"fat binary of version {version} with a header of {header_size} bytes")
     entries = part(data, header_size, size, where, "fat binary's entries")
     images = []
+    budget = Budget(max(_MOST_BYTES, size), where, "images")
     at = 0
     while at < len(entries):
         image, span = _entry(entries[at:], where)
-        images += [image] if image else []
         at += span
+        if image:
+            budget.take(len(image.data))
+            images.append(image)
     return Bundle(tuple(images), "cuda-fatbin", version), header_size + size
 
 

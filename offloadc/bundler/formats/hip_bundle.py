@@ -13,7 +13,7 @@ import re
 import struct
 from types import MappingProxyType
 
-from offloadc.bundler.bytes_view import corrupt, part, unpack
+from offloadc.bundler.bytes_view import Budget, corrupt, part, unpack
 from offloadc.bundler.format import Format
 from offloadc.bundler.image_magic import image_kind
 from offloadc.model import Bundle, Image, OffloadKind
@@ -41,10 +41,12 @@ def _matches(data: memoryview) -> bool:
 def _read(data: memoryview, where: str) -> tuple[Bundle, int]:
     (count,) = unpack(_COUNT, data, len(MAGIC), where, "count of bundle entries")
     at = end = len(MAGIC) + _COUNT.size
+    budget = Budget(len(data), where, "code objects")
     images = []
     for _ in range(count):
         offset, size, id_length = unpack(_ENTRY, data, at, where, "bundle entry")
         entry_id = bytes(part(data, at + _ENTRY.size, id_length, where, "bundle entry's id"))
+        budget.take(size)
         code = bytes(part(data, offset, size, where, "code object"))
         at += _ENTRY.size + id_length
         end = max(end, at, offset + size)

@@ -16,7 +16,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from offloadc.bundler.bytes_view import align, corrupt, part, unpack
+from offloadc.bundler.bytes_view import Budget, align, corrupt, part, unpack
 from offloadc.bundler.compression import ZSTD_MAGIC, inflate_zlib, inflate_zstd
 from offloadc.bundler.format import Format
 from offloadc.bundler.string_table import string_table
@@ -25,6 +25,7 @@ from offloadc.model import Bundle, Image, ImageKind, OffloadcError, OffloadKind
 MAGIC = b"\x10\xff\x10\xad"
 ALIGNMENT = 8
 _NEWEST = 3
+_MOST_TEXT = 1 << 26  # bytes of all strings of a binary; entries may share them
 
 _HEADER = struct.Struct("<4sIQQQ")
 _INFLATED_SIZE = struct.Struct("<Q")
@@ -46,8 +47,13 @@ def _read(data: memoryview, where: str) -> tuple[Bundle, int]:
         binary = _inflate(binary, entries, where)
     count = 1 if version == 1 else entry_field
     table = part(binary, entries, count * _ENTRY.size, where, "table of images")
-    images = tuple(_image(binary, entry, version, where) for entry in _ENTRY.iter_unpack(table))
-    return Bundle(images, "offload-binary", version), max(size, _HEADER.size)
+    data_budget = Budget(len(binary), where, "images")
+    text_budget = Budget(_MOST_TEXT, where, "strings")
+    images = []
+    for entry in _ENTRY.iter_unpack(table):
+        data_budget.take(entry[-1])
+        images.append(_image(binary, entry, version, text_budget, where))
+    return Bundle(tuple(images), "offload-binary", version), max(size, _HEADER.size)
 
 
 def _inflate(binary: memoryview, entries: int, where: str) -> memoryview:
@@ -62,13 +68,15 @@ def _inflate(binary: memoryview, entries: int, where: str) -> memoryview:
     return memoryview(bytes(header) + inflate(body, size - entries, where))
 
 
-def _image(binary: memoryview, entry: tuple[int, ...], version: int, where: str) -> Image:
+def _image(
+    binary: memoryview, entry: tuple[int, ...], version: int, text_budget: Budget, where: str
+) -> Image:
     kind, offload_kind, flags, strings, count, offset, size = entry
     return Image(
         kind=_image_kind(kind, where),
         offload_kind=OffloadKind(offload_kind),
         data=bytes(part(binary, offset, size, where, "image")),
-        strings=_strings(binary, strings, count, version, where),
+        strings=_strings(binary, strings, count, version, text_budget, where),
         flags=flags,
     )
 
@@ -80,11 +88,17 @@ def _image_kind(number: int, where: str) -> ImageKind:
         raise corrupt(where, f"image kind {number} is none that LLVM knows") from None
 
 
-def _strings(binary: memoryview, offset: int, count: int, version: int, where: str) -> Mapping[str, str]:
+def _strings(
+    binary: memoryview, offset: int, count: int, version: int, budget: Budget, where: str
+) -> Mapping[str, str]:
     layout = _STRING[version]
     table = part(binary, offset, count * layout.size, where, "string entries")
-    pairs = (_pair(binary, entry, where) for entry in layout.iter_unpack(table))
-    return MappingProxyType(dict(pairs))
+    strings: dict[str, str] = {}
+    for entry in layout.iter_unpack(table):
+        key, value = _pair(binary, entry, where)
+        budget.take(len(key) + len(value))
+        strings[key] = value
+    return MappingProxyType(strings)
 
 
 def _pair(binary: memoryview, entry: tuple[int, ...], where: str) -> tuple[str, str]:
