@@ -18,9 +18,10 @@ def emit_job(
     cpu: str,
     features: str,
     filetype: str,
+    debug: Debug | None = None,
     line_info: str = "LineTablesOnly",
 ) -> Job:
-    """Bitcode -> the target's assembly or object, debug information as the user asked for it."""
+    """Bitcode -> the target's assembly or object; `debug` None: as the user asked for it."""
     inv = unit.invocation
     args = (
         unit.tools.python,
@@ -31,7 +32,7 @@ def emit_job(
         f"--cpu={cpu}",
         f"--features={features}",
         f"--opt={inv.opt_level}",
-        f"--debug={shipped_debug(inv.debug, inv.opt_level).value}",
+        f"--debug={(debug or inv.debug).value}",
         f"--line-info={line_info}",
         f"--filetype={filetype}",
         "-o",
@@ -39,8 +40,3 @@ def emit_job(
         str(bitcode),
     )
     return Job(f"{stage}-{filetype}", pass_name, args, (bitcode,), (output,))
-
-
-def shipped_debug(asked: Debug, opt_level: str) -> Debug:
-    """Full device debug information belongs to -O0 code, as in clang; above it -g means lines."""
-    return Debug.LINES if asked is Debug.FULL and opt_level != "0" else asked

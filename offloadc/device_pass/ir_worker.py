@@ -88,12 +88,20 @@ def _emit(options: argparse.Namespace) -> None:
 
 
 def _retarget(options: argparse.Namespace) -> None:
-    text = _with_debug(str(_load(options.input)), options)
-    cpu = ir_edits.retarget_to_x86_64(text, llvm_major=_llvm_major(), verify=_what_is_wrong)
+    text = str(_load(options.input))
+    try:
+        cpu = _retargeted(_with_debug(text, options))
+    except OffloadcError:
+        _retargeted(text)  # with debug information the same error has a place in the source
+        raise
     module = _verified(cpu.text)
     machine = _machine(options, reloc="pic")
     _optimise(module, machine, int(options.opt))
     _write(machine, module, options)
+
+
+def _retargeted(text: str) -> ir_edits.CpuModule:
+    return ir_edits.retarget_to_x86_64(text, llvm_major=_llvm_major(), verify=_what_is_wrong)
 
 
 def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int) -> None:
@@ -122,7 +130,8 @@ def main(argv: list[str]) -> int:
     try:
         _STAGES[options.stage](options)
     except OffloadcError as error:
-        print(f"error: {error.message}", file=sys.stderr)
+        place = f"{error.where}: " if error.where else ""
+        print(f"{place}error: {error.message}", file=sys.stderr)
         if error.hint:
             print(f"help: {error.hint}", file=sys.stderr)
         return 1

@@ -7,6 +7,7 @@ import re
 from offloadc.device_pass.ir_edits.syntax import outside_strings, split_commas, without_comments
 
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?(.*)$")
+_REFERENCE = re.compile(r"!(\d+)")
 _ATTACHED = r",? !(?:dbg|DIAssignID|heapallocsite) !\d+"
 
 
@@ -36,7 +37,7 @@ def _metadata_line(line: str, gone: set[int], flag: set[int]) -> str | None:
     if line.startswith("!llvm.module.flags ="):
         return _without_operands(line, flag)
     found = _NODE.match(line)
-    if found and int(found[1]) in gone | flag:
+    if found and (int(found[1]) in gone or int(found[1]) in flag):
         return None
     return _without_operands(line, gone)
 
@@ -44,7 +45,7 @@ def _metadata_line(line: str, gone: set[int], flag: set[int]) -> str | None:
 def _without_operands(line: str, gone: set[int]) -> str:
     """A tuple without the operands that are gone: a loop's source range, mostly."""
     head, brace, rest = line.partition("!{")
-    if not brace:
+    if not brace or not any(int(n) in gone for n in _REFERENCE.findall(rest)):
         return line
     kept = [o for o in split_commas(rest[:-1]) if not (re.fullmatch(r"!\d+", o) and int(o[1:]) in gone)]
     return f"{head}!{{{', '.join(kept)}}}"
@@ -52,4 +53,6 @@ def _without_operands(line: str, gone: set[int]) -> str:
 
 def lines_only(text: str, emission: str = "LineTablesOnly") -> str:
     """Debug information that tells files and lines only. nvptx: "DebugDirectivesOnly"."""
-    return re.sub(r"(^!\d+ = distinct !DICompileUnit\(.*?emissionKind: )\w+", rf"\g<1>{emission}", text, flags=re.M)
+    return re.sub(
+        r"(^!\d+ = distinct !DICompileUnit\(.*?emissionKind: )\w+", rf"\g<1>{emission}", text, flags=re.M
+    )

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from offloadc.device_pass.ir_edits import library
 from offloadc.device_pass.ir_edits.shared_memory import SharedVariable
 from offloadc.device_pass.ir_edits.syntax import (
-    GLOBAL,
     IDENTIFIER,
     Function,
     c_string,
@@ -19,8 +18,8 @@ from offloadc.device_pass.ir_edits.syntax import (
     global_names,
     metadata,
     name_bytes,
+    names_in_order,
     next_metadata,
-    shorten,
     split_commas,
     text_name,
 )
@@ -61,9 +60,7 @@ class Kernel:
 
     def facts(self) -> KernelFacts:
         offsets = self.offsets()
-        params = tuple(
-            KernelParam(o, p.size, p.align) for o, p in zip(offsets, self.params, strict=True)
-        )
+        params = tuple(KernelParam(o, p.size, p.align) for o, p in zip(offsets, self.params, strict=True))
         end = params[-1].offset + params[-1].size if params else 0
         resources = MappingProxyType({"static_shared": self.static_shared})
         return KernelFacts(text_name(self.symbol), params, end, resources)
@@ -75,13 +72,14 @@ class Kernel:
 
 
 # ----------------------------------------------------------------------------- what calls what
-# Functions of libm and libc that device code may call; none of them calls back into a kernel.
+# What device code may call of libm, libc and the compiler's own library: nothing that calls back.
 _MATH = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2 expm1
 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb
 lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round roundeven scalbln scalbn
 sin sincos sinh sqrt tan tanh tgamma trunc j0 j1 jn y0 y1 yn""".split()
-_LIBC = """abort calloc free malloc memchr memcmp memcpy memmove memset posix_memalign printf puts strcmp strlen
-strncmp vprintf __assert_fail __offloadc_cpu_vprintf __cxa_pure_virtual""".split()
+_LIBC = """abort calloc free malloc memchr memcmp memcpy memmove memset posix_memalign printf puts
+strcmp strlen strncmp vprintf __assert_fail __offloadc_cpu_vprintf __cxa_pure_virtual
+__muldc3 __mulsc3 __divdc3 __divsc3 __divti3 __modti3 __udivti3 __umodti3""".split()
 _LEAVES = frozenset(f"@{n}{s}" for n in _MATH for s in ("", "f", "l")) | {f"@{n}" for n in _LIBC}
 _CALL = re.compile(r"\b(?:call|invoke|callbr)\b")
 _CALLEE = re.compile(rf"([@%]{IDENTIFIER})\(")
@@ -127,7 +125,9 @@ def _is_leaf(name: str) -> bool:
 
 
 # ----------------------------------------------------------------------------- reading kernels
-def read_kernels(text: str, shared: tuple[SharedVariable, ...], named_by: Mapping[str, frozenset[str]]) -> list[Kernel]:
+def read_kernels(
+    text: str, shared: tuple[SharedVariable, ...], named_by: Mapping[str, frozenset[str]]
+) -> list[Kernel]:
     """Kernels in the order of the module. `named_by`: function -> shared variables it names."""
     lines = text.splitlines()
     defined = list(functions(lines))
@@ -177,9 +177,9 @@ def shared_uses(text: str, shared: tuple[SharedVariable, ...]) -> dict[str, froz
     lines = text.splitlines()
     names = {v.name for v in shared}
     tables = {
-        (found := GLOBAL.findall(line))[0]: frozenset(found[1:]) & names
+        (found := names_in_order(line))[0]: frozenset(found[1:]) & names
         for line in lines
-        if line.startswith("@") and "addrspace(3)" in line and len(GLOBAL.findall(line)) > 1
+        if line.startswith("@") and "addrspace(3)" in line and len(names_in_order(line)) > 1
     }
     uses = {}
     for function in functions(lines):
@@ -196,7 +196,8 @@ def wrap_kernels(text: str, kernels: list[Kernel]) -> str:
     lines = text.splitlines()
     groups = {m[1]: m[2] for line in lines if (m := re.match(r"attributes #(\d+) = \{ (.*) \}$", line))}
     added: dict[str, str] = {}
-    wrappers, nodes = [], []
+    wrappers: list[str] = []
+    nodes: list[str] = []
     known, first = metadata(text), next_metadata(text)
     for function in functions(lines):
         kernel = by_name.get(function.name)
@@ -253,7 +254,7 @@ def _debug_place(function: Function, nodes: Mapping[int, str], first: int) -> _P
     if not {"file", "line", "type", "unit"} <= fields.keys():
         return None
     subprogram = (
-        f"!{first} = distinct !DISubprogram(name: \"{c_string(b'launch ' + name_bytes(function.name))}\", "
+        f'!{first} = distinct !DISubprogram(name: "{c_string(b"launch " + name_bytes(function.name))}", '
         f"scope: {fields['file']}, file: {fields['file']}, line: {fields['line']}, type: !{first + 1}, "
         f"scopeLine: {fields['line']}, flags: DIFlagArtificial, spFlags: DISPFlagLocalToUnit | "
         f"DISPFlagDefinition | DISPFlagOptimized, unit: {fields['unit']})"
@@ -275,7 +276,10 @@ def _wrapper(kernel: Kernel, place: _Place | None) -> str:
     code: list[str] = []
     args = []
     for i, param in enumerate(kernel.params):
-        code += [f"%slot{i} = getelementptr inbounds ptr, ptr %args, i64 {i}", f"%at{i} = load ptr, ptr %slot{i}, align 8"]
+        code += [
+            f"%slot{i} = getelementptr inbounds ptr, ptr %args, i64 {i}",
+            f"%at{i} = load ptr, ptr %slot{i}, align 8",
+        ]
         loaded, value = _argument(i, param)
         code += loaded
         args.append(value)
@@ -297,7 +301,10 @@ def _argument(i: int, param: Param) -> tuple[list[str], str]:
     odd = re.fullmatch(r"i(\d+)", param.type)
     if odd and int(odd[1]) % 8:
         wide = f"i{round_up(int(odd[1]), 8)}"
-        code = [f"%wide{i} = load {wide}, ptr %at{i}, align 1", f"%arg{i} = trunc {wide} %wide{i} to {param.type}"]
+        code = [
+            f"%wide{i} = load {wide}, ptr %at{i}, align 1",
+            f"%arg{i} = trunc {wide} %wide{i} to {param.type}",
+        ]
         return code, f"{param.type} %arg{i}"
     return [f"%arg{i} = load {param.type}, ptr %at{i}, align 1"], f"{param.type} %arg{i}"
 
@@ -316,7 +323,8 @@ def _image(kernels: list[Kernel]) -> list[str]:
     manifest = b"".join(kernel.manifest_line() for kernel in kernels) + b"\0"
     count = len(kernels)
     out += [
-        f"@offloadc.kernels = internal constant [{count} x {{ ptr, ptr, i32, i32 }}] [{', '.join(rows)}], align 8",
+        f"@offloadc.kernels = internal constant [{count} x {{ ptr, ptr, i32, i32 }}] "
+        f"[{', '.join(rows)}], align 8",
         f'@offloadc.manifest = internal constant [{len(manifest)} x i8] c"{c_string(manifest)}", '
         f'section "{MANIFEST_SECTION}", align 1',
         "@offloadc_cpu_image = constant { i32, i32, ptr, ptr } "
@@ -330,4 +338,8 @@ def _image(kernels: list[Kernel]) -> list[str]:
 def _declare_memcpy(text: str) -> str:
     used = "@llvm.memcpy.p0.p0.i64(" in text
     declared = re.search(r"^declare .*@llvm\.memcpy\.p0\.p0\.i64\(", text, re.M)
-    return text + "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1 immarg)\n" if used and not declared else text
+    return (
+        text + "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1 immarg)\n"
+        if used and not declared
+        else text
+    )

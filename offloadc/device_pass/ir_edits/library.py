@@ -13,10 +13,13 @@ from types import MappingProxyType
 from offloadc.device_pass.ir_edits.syntax import GLOBAL
 
 CONTEXT_BYTES = 64
+_INVARIANT = "!invariant.load !{}, !nonnull !{}"
 _ATTRIBUTES = "alwaysinline nounwind willreturn"
 
 _ENGINE = {
-    "@__offloadc_cpu_context": "@__offloadc_cpu_context = external hidden thread_local(initialexec) global ptr, align 8",
+    "@__offloadc_cpu_context": (
+        "@__offloadc_cpu_context = external hidden thread_local(initialexec) global ptr, align 8"
+    ),
     "@__offloadc_cpu_barrier": "declare hidden void @__offloadc_cpu_barrier() nounwind",
     "@__offloadc_cpu_warp_barrier": "declare hidden void @__offloadc_cpu_warp_barrier(i64) nounwind",
     "@__offloadc_cpu_warp_ballot": "declare hidden i64 @__offloadc_cpu_warp_ballot(i64, i32) nounwind",
@@ -60,7 +63,7 @@ def _shared(name: str, offset: int) -> str:
         "",
         f"""%context = call ptr @offloadc.cpu.context()
 %field = getelementptr inbounds i8, ptr %context, i64 {offset}
-%base = load ptr, ptr %field, align 8, !invariant.load !{{}}, !nonnull !{{}}, !align !{{i64 128}}
+%base = load ptr, ptr %field, align 8, {_INVARIANT}, !align !{{i64 128}}
 ret ptr %base""",
     )
 
@@ -71,7 +74,7 @@ _CONTEXT = {
         "ptr",
         "",
         f"""%slot = call ptr @llvm.threadlocal.address.p0(ptr @__offloadc_cpu_context)
-%context = load ptr, ptr %slot, align 8, !invariant.load !{{}}, !nonnull !{{}}, !dereferenceable !{{i64 {CONTEXT_BYTES}}}
+%context = load ptr, ptr %slot, align 8, {_INVARIANT}, !dereferenceable !{{i64 {CONTEXT_BYTES}}}
 ret ptr %context""",
     ),
     **{
@@ -102,7 +105,9 @@ ret i32 %lane""",
 
 # ----------------------------------------------------------------------------- NVVM intrinsics
 def _nvvm(name: str, result: str, params: str, body: str) -> tuple[str, str]:
-    return f"@llvm.nvvm.{name}", _function(f"@offloadc.nvvm.{name}", result, params, body, "alwaysinline nounwind")
+    return f"@llvm.nvvm.{name}", _function(
+        f"@offloadc.nvvm.{name}", result, params, body, "alwaysinline nounwind"
+    )
 
 
 def _call0(name: str, callee: str) -> tuple[str, str]:
@@ -203,7 +208,10 @@ _NVVM = dict(
         _nvvm("read.ptx.sreg.clock64", "i64", "", "%now = call i64 @llvm.readcyclecounter()\nret i64 %now"),
         # Each thread is its own convergent set: CUDA promises no more to __activemask.
         _nvvm(
-            "activemask", "i32", "", "%lane = call i32 @offloadc.cpu.lane()\n%me = shl i32 1, %lane\nret i32 %me"
+            "activemask",
+            "i32",
+            "",
+            "%lane = call i32 @offloadc.cpu.lane()\n%me = shl i32 1, %lane\nret i32 %me",
         ),
         _nvvm("barrier0", "void", "", _BARRIER),
         _nvvm("barrier.cta.sync.all", "void", "i32 %id", _BARRIER),

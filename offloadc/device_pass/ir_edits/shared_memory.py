@@ -18,8 +18,10 @@ from offloadc.device_pass.ir_edits.syntax import (
     closing,
     first_instruction,
     functions,
+    global_names,
     location,
     metadata,
+    names_in_order,
     shorten,
     split_commas,
 )
@@ -59,7 +61,9 @@ def shared_variables(text: str) -> tuple[SharedVariable, ...]:
         stated = re.search(r", align (\d+)", line[stop:])
         align = max(int(stated[1]) if stated else one.align, 1)
         if align > LARGEST_ALIGN:
-            raise OffloadcError(f"shared variable {match[1]} is aligned to {align} bytes, {LARGEST_ALIGN} can be")
+            raise OffloadcError(
+                f"shared variable {match[1]} is aligned to {align} bytes, {LARGEST_ALIGN} can be"
+            )
         if "external" in match[2].split() or "extern_weak" in match[2].split():
             found.append(SharedVariable(match[1], one.size, None))
             continue
@@ -130,18 +134,22 @@ def _take_tables(
     named = named_types("\n".join(lines))
     kept = []
     for line in lines:
-        if line.startswith("@") and set(GLOBAL.findall(line)[1:]) & {*variables, *tables}:
+        if line.startswith("@") and set(names_in_order(line)[1:]) & {*variables, *tables}:
             table, line = _table(line, named, variables)
             tables[table.name] = table
         kept.append(line)
     return kept, tables
 
 
-def _table(line: str, named: Mapping[str, str], variables: Mapping[str, SharedVariable]) -> tuple[_Table, str]:
+def _table(
+    line: str, named: Mapping[str, str], variables: Mapping[str, SharedVariable]
+) -> tuple[_Table, str]:
     found = _LOCAL_CONSTANT.match(line)
     if not found:
         name = GLOBAL.findall(line)[0]
-        raise OffloadcError(f"{name} is initialised with the address of a shared variable, which differs in blocks")
+        raise OffloadcError(
+            f"{name} is initialised with the address of a shared variable, which differs in blocks"
+        )
     type_stop = type_end(line, found.end())
     type_ = line[found.end() : type_stop]
     start = type_stop + 1
@@ -161,9 +169,12 @@ def _constant_end(line: str, start: int) -> int:
 
 
 def _punch(
-    constant: str, path: tuple[int, ...], variables: Mapping[str, SharedVariable], holes: list[tuple[tuple[int, ...], str]]
+    constant: str,
+    path: tuple[int, ...],
+    variables: Mapping[str, SharedVariable],
+    holes: list[tuple[tuple[int, ...], str]],
 ) -> str:
-    if not set(GLOBAL.findall(constant)) & variables.keys():
+    if not global_names(constant) & variables.keys():
         return constant
     if constant[:1] in ("[", "{"):
         members = []
@@ -173,7 +184,9 @@ def _punch(
             members.append(f"{member[:stop]} {_punch(value, (*path, i), variables, holes)}")
         return constant[0] + ", ".join(members) + constant[-1]
     if len(path) > 50 or constant[:1] == "<":
-        raise OffloadcError(f"a shared variable's address in {shorten(constant)} cannot be had on the CPU device")
+        raise OffloadcError(
+            f"a shared variable's address in {shorten(constant)} cannot be had on the CPU device"
+        )
     holes.append((path, constant))
     return "null"
 
@@ -239,7 +252,9 @@ class _Entry:
             return self.known[constant]
         found = _EXPRESSION.match(constant)
         if not found or closing(constant, found.end() - 1) != len(constant) - 1:
-            raise OffloadcError(f"a shared variable's address in {shorten(constant)} cannot be had on the CPU device")
+            raise OffloadcError(
+                f"a shared variable's address in {shorten(constant)} cannot be had on the CPU device"
+            )
         flags = re.sub(r" inrange\([^)]*\)", "", found[2])
         operands = self.operands(found[1], constant[found.end() : -1])
         return self.emit(constant, f"{found[1]}{flags} {operands}")

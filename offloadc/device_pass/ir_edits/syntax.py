@@ -78,8 +78,16 @@ def shorten(text: str, limit: int = 120) -> str:
     return flat if len(flat) <= limit else flat[: limit - 3] + "..."
 
 
+_NAME_OR_STRING = re.compile(rf'c"[^"]*"|(@{IDENTIFIER})')
+
+
+def names_in_order(text: str) -> list[str]:
+    """The globals that `text` names; the contents of character arrays name none."""
+    return [m[1] for m in _NAME_OR_STRING.finditer(text) if m[1]]
+
+
 def global_names(text: str) -> set[str]:
-    return set(GLOBAL.findall(text))
+    return set(names_in_order(text))
 
 
 def name_bytes(name: str) -> bytes:

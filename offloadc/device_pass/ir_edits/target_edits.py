@@ -29,9 +29,8 @@ def check_nvptx(text: str) -> str:
     triple = re.search(r'^target triple = "([^"]*)"', text, re.M)
     layout = re.search(r'^target datalayout = "([^"]*)"', text, re.M)
     if not triple or not layout or not triple[1].startswith("nvptx64"):
-        raise OffloadcError(
-            f"the CPU device's image is made from nvptx64 IR, this is {triple[1] if triple else 'something else'}"
-        )
+        found = triple[1] if triple else "something else"
+        raise OffloadcError(f"the CPU device's image is made from nvptx64 IR, this is {found}")
     if re.search(r"-p[1345]?:32", layout[1]):
         raise OffloadcError(
             f"pointers of 32 bits in the device pass (data layout {layout[1]})",
@@ -70,19 +69,21 @@ def refuse_inline_assembly(text: str) -> str:
 
 # ----------------------------------------------------------------------------- intrinsics
 _NVVM_NAME = re.compile(r"@llvm\.nvvm\.[\w.]+")
-_BARRIER_WITH_ID = re.compile(r"@llvm\.nvvm\.barrier\.cta\.sync\.(?:aligned\.)?all\(i32 (?:noundef )?([^)]*)\)")
+_BARRIER_WITH_ID = re.compile(
+    r"@llvm\.nvvm\.barrier\.cta\.sync\.(?:aligned\.)?all\(i32 (?:noundef )?([^)]*)\)"
+)
 
 
 def lower_nvvm_intrinsics(text: str) -> str:
     """Give NVVM's intrinsics bodies for the CPU; name the one that has none, and where it stands."""
     lines = []
     for line in text.splitlines():
-        if "@llvm.nvvm." in line:
-            if line.startswith("declare "):
-                continue
+        if line.startswith("declare ") and "@llvm.nvvm." in line:
+            continue
+        if line.startswith(" ") and "@llvm.nvvm." in line:
             _refuse_unknown_intrinsics(text, line)
             line = _NVVM_NAME.sub(lambda m: library.NVVM[m[0]], line)
-        if "@vprintf(" in line:
+        if "@vprintf(" in line and not line.startswith("@"):
             # clang packs the arguments of a kernel's printf into a buffer that is no va_list.
             line = line.replace("@vprintf(", "@__offloadc_cpu_vprintf(")
         lines.append(line)
@@ -143,12 +144,21 @@ def _hide_engine(line: str) -> str:
 # ----------------------------------------------------------------------------- address spaces
 def flatten_address_spaces(text: str) -> str:
     """One address space: casts between them become casts that change nothing, which LLVM folds."""
-    text = outside_strings(text, r" addrspace\(\d+\)", "")
+    text = outside_strings(text, r",? addrspace\(\d+\)", "")
     text = outside_strings(text, r"\baddrspacecast\b", "bitcast")
-    text = re.sub(r"@llvm\.[\w.]+", lambda m: re.sub(r"(\.(?:v\d+)?p)\d+(?=\.|$)", r"\g<1>0", m[0]), text)
-    # DWARF's way to name nvptx's address spaces; x86-64 has none.
-    text = re.sub(r"DW_OP_constu, \d+, DW_OP_swap, DW_OP_xderef(?:, )?", "", text).replace(", )", ")")
+    text = outside_strings(text, r"@llvm\.[\w.]+", _generic_overload)
+    text = re.sub(r"!DIExpression\([^)]*DW_OP_xderef[^)]*\)", _generic_expression, text)
     return _without_doubled_declarations(text)
+
+
+def _generic_overload(intrinsic: re.Match[str]) -> str:
+    return re.sub(r"(\.(?:v\d+)?p)\d+(?=\.|$)", r"\g<1>0", intrinsic[0])
+
+
+def _generic_expression(expression: re.Match[str]) -> str:
+    # DWARF's way to name nvptx's address spaces; x86-64 has none.
+    kept = re.sub(r"DW_OP_constu, \d+, DW_OP_swap, DW_OP_xderef(?:, )?", "", expression[0])
+    return kept.replace(", )", ")")
 
 
 def _without_doubled_declarations(text: str) -> str:
@@ -166,7 +176,11 @@ def _without_doubled_declarations(text: str) -> str:
 
 def drop_synchronization_scopes(text: str) -> str:
     """ "block", "device", ... are nvptx's; the whole process is the CPU device's only scope."""
-    return re.sub(r'^(\s+(?!.*\bsyncscope\("singlethread"\)).*?) syncscope\("[^"]*"\)', r"\1", text, flags=re.M)
+    lines = (_SCOPE.sub("", line) if line.startswith(" ") else line for line in text.splitlines())
+    return "\n".join(lines) + "\n"
+
+
+_SCOPE = re.compile(r' syncscope\("(?!singlethread")[^"]*"\)')
 
 
 # ----------------------------------------------------------------------------- linkage
@@ -174,9 +188,13 @@ _LINKAGE = frozenset(
     "private internal available_externally linkonce weak common appending extern_weak linkonce_odr weak_odr "
     "external".split()
 )
-_OTHER_PREFIXES = frozenset("hidden protected default dso_local dso_preemptable externally_initialized".split())
+_OTHER_PREFIXES = frozenset(
+    "hidden protected default dso_local dso_preemptable externally_initialized".split()
+)
 _KEPT_LINKAGE = frozenset("private internal available_externally external extern_weak appending".split())
-_GLOBAL_VARIABLE = re.compile(rf"^(@{IDENTIFIER}) = ((?:[a-z_]+(?:\([^)]*\))? )*?)(global|constant|alias|ifunc) ")
+_GLOBAL_VARIABLE = re.compile(
+    rf"^(@{IDENTIFIER}) = ((?:[a-z_]+(?:\([^)]*\))? )*?)(global|constant|alias|ifunc) "
+)
 _COMDAT = r",? comdat(?:\(\$" + IDENTIFIER + r"\))?"
 _LISTS = ("@llvm.used ", "@llvm.compiler.used ", "@__clang_gpu_used_external ")
 
@@ -193,7 +211,9 @@ def internalize(text: str) -> str:
             line = _internal_function(line)
         elif line.startswith("declare "):
             line = re.sub(
-                r"^declare ((?:!dbg !\d+ )?)((?:[a-z_]+ )*?)dso_local ", lambda m: f"declare {m[1]}{m[2]}", line
+                r"^declare ((?:!dbg !\d+ )?)((?:[a-z_]+ )*?)dso_local ",
+                lambda m: f"declare {m[1]}{m[2]}",
+                line,
             )
         lines.append(line)
     return "\n".join(lines) + "\n"
@@ -260,20 +280,35 @@ def retarget_module(text: str) -> str:
 
 def _dwarf_emission(text: str) -> str:
     # clang asks for lines only in nvptx's optimised code; DWARF has another word for that.
-    return text.replace("emissionKind: DebugDirectivesOnly", "emissionKind: LineTablesOnly")
+    return re.sub(
+        r"(^!\d+ = distinct !DICompileUnit\(.*?emissionKind: )DebugDirectivesOnly",
+        r"\g<1>LineTablesOnly",
+        text,
+        flags=re.M,
+    )
 
 
 def _module_flags(text: str) -> str:
     found = re.search(r"^!llvm\.module\.flags = !\{([^}]*)\}$", text, re.M)
-    kept = []
+    kept, dropped = [], []
     nodes = metadata(text)
     for reference in found[1].split(", ") if found and found[1] else []:
         node = nodes.get(int(reference[1:]), "") if re.fullmatch(r"!\d+", reference) else ""
-        if not any(f'!"{flag}"' in node for flag in (*_DROPPED_FLAGS, "Dwarf Version", "PIC Level", "uwtable")):
+        if not any(
+            f'!"{flag}"' in node for flag in (*_DROPPED_FLAGS, "Dwarf Version", "PIC Level", "uwtable")
+        ):
             kept.append(reference)
+        else:
+            dropped.append(reference)
+    for reference in dropped:
+        text = re.sub(rf"^{reference} = .*\n", "", text, flags=re.M)
     first = next_metadata(text)
     # Behaviours (LangRef, "Module Flags Metadata"): 7 takes the maximum, 8 the minimum is for PIC.
-    own = ('!{i32 7, !"Dwarf Version", i32 5}', '!{i32 8, !"PIC Level", i32 2}', '!{i32 7, !"uwtable", i32 2}')
+    own = (
+        '!{i32 7, !"Dwarf Version", i32 5}',
+        '!{i32 8, !"PIC Level", i32 2}',
+        '!{i32 7, !"uwtable", i32 2}',
+    )
     flags = ", ".join((*kept, *(f"!{first + i}" for i in range(len(own)))))
     line = f"!llvm.module.flags = !{{{flags}}}"
     text = text.replace(found[0], line, 1) if found else f"{text}{line}\n"

@@ -43,6 +43,8 @@ def type_end(text: str, start: int = 0) -> int:
 
 
 def layout(text: str, named: Mapping[str, str]) -> Layout:
+    """The layout of the type `text`; `named` holds the module's %types."""
+    _refuse_deep_brackets(text)
     parser = _Parser(text, named)
     found, end = parser.type(0, 0)
     if text[end:].strip():
@@ -72,7 +74,7 @@ class _Parser:
 
     def _bracketed(self, at: int) -> int:
         if self.text[at : at + 1] not in ("[", "{", "<"):
-            raise OffloadcError(f"malformed IR type: {shorten(self.text[at:])}")
+            raise OffloadcError(f"malformed IR type: {shorten(self.text[at : at + 200])}")
         return closing(self.text, at) + 1
 
     def type(self, at: int, depth: int) -> tuple[Layout, int]:
@@ -93,6 +95,7 @@ class _Parser:
         if word.startswith("%"):
             if word not in self.named:
                 raise OffloadcError(f"IR type {word} is not defined")
+            _refuse_deep_brackets(self.named[word])
             return _nested(self.named[word], self.named, depth)
         if word.startswith("ptr"):
             return Layout(8, 8)
@@ -112,6 +115,15 @@ class _Parser:
             return Layout(size, one.align)
         align = 1 << max(size - 1, 0).bit_length()
         return Layout(round_up(size, align), align)
+
+
+def _refuse_deep_brackets(text: str) -> None:
+    """Looked at once, before each level of the descent looks for its closing bracket."""
+    depth = 0
+    for bracket in re.findall(r"[\[{<\]}>]", text):
+        depth += 1 if bracket in "[{<" else -1
+        if depth > DEEPEST_TYPE:
+            raise OffloadcError(f"IR type nested too deeply: {shorten(text[:200])}")
 
 
 def _integer(word: str) -> Layout:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from offloadc.device_pass.device_math import libdevice
-from offloadc.device_pass.ir_jobs import emit_job, shipped_debug
+from offloadc.device_pass.ir_jobs import emit_job
 from offloadc.device_pass.target import ImagePlan, PlannedImage, Target
 from offloadc.model import Debug, ImageKind, Job, OffloadKind, Unit
 
@@ -72,12 +72,19 @@ def _emit_ptx(unit: Unit, arch: str, bitcode: Path, output: Path) -> Job:
         cpu=arch,
         features=f"+ptx{_ptx_version(arch)}",
         filetype="asm",
+        debug=_shipped_debug(unit),
         line_info="DebugDirectivesOnly",  # .loc without DWARF, as clang gives ptxas for -lineinfo
     )
 
 
+def _shipped_debug(unit: Unit) -> Debug:
+    """ptxas takes full debug information with -O0 only; above it, as in clang, -g means lines."""
+    asked = unit.invocation.debug
+    return Debug.LINES if asked is Debug.FULL and unit.invocation.opt_level != "0" else asked
+
+
 def _ptxas_debug(unit: Unit) -> tuple[str, ...]:
-    level = shipped_debug(unit.invocation.debug, unit.invocation.opt_level)
+    level = _shipped_debug(unit)
     return {Debug.NONE: (), Debug.LINES: ("-lineinfo",), Debug.FULL: ("-g",)}[level]
 
 
