@@ -32,6 +32,7 @@ FLAGS = ("-O3", "-std=c++20", "--offload-arch=sm_90,gfx90a,gfx942")
 
 def offloadc(*words: str, cache: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "OFFLOADC_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed offloadc has its .pyc files
     command = (sys.executable, "-m", "offloadc", *words)
     return subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
 

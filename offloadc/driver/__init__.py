@@ -267,7 +267,9 @@ class _Printer:
 
 
 def _crashed(done: Done) -> bool:
-    return done.code < 0 or done.code >= 128 or "PLEASE submit a bug report" in done.text
+    """By a signal, directly or (128 + signal) through a shell, or as clang says it."""
+    by_signal = done.code < 0 or 128 < done.code < 128 + 32
+    return by_signal or "PLEASE submit a bug report" in done.text
 
 
 def _tool_failure(done: Done) -> OffloadcError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from offloadc.device_pass import PlannedImage
 from offloadc.model import Evidence, Finding, Image, KernelFacts, OffloadcError, Provenance, Severity, Unknown
@@ -62,11 +62,12 @@ class Bundle:
             for p, i in zip(self.images, images, strict=True)
         )
         findings = check(UnitEvidence(host, devices, self.unit_hash))
-        self._write(images, devices)
-        self.contract.write_text(json.dumps(_verdict(host, devices, findings), sort_keys=True))
+        verdict = _verdict(host, devices, findings)
+        self._write(images, devices, _sentence(verdict))
+        self.contract.write_text(json.dumps(verdict, sort_keys=True))
         return _report(findings)
 
-    def _write(self, images: tuple[Image, ...], devices: tuple[Evidence, ...]) -> None:
+    def _write(self, images: tuple[Image, ...], devices: tuple[Evidence, ...], verdict: str) -> None:
         from offloadc.bundler.embed import embed_assembly
         from offloadc.bundler.formats import offload_binary
         from offloadc.bundler.manifest import format_manifest
@@ -78,13 +79,14 @@ class Bundle:
                 continue
             strings = {
                 **image.strings,
+                "offloadc.contract": verdict,
                 "offloadc.kernels": format_manifest(kernels),
                 "offloadc.unit": self.unit_hash,
             }
             kept.append(Image(image.kind, image.offload_kind, image.data, strings))
         self.bundle.write_bytes(offload_binary.write(kept))
-        text = embed_assembly(str(self.bundle), self.host_triple) if kept else ""
-        self.assembly.write_text(text)
+        # without images the bundle is empty, and so is the section
+        self.assembly.write_text(embed_assembly(str(self.bundle), self.host_triple, empty=not kept))
 
 
 def _facts(evidence: Evidence) -> tuple[KernelFacts, ...]:
@@ -97,7 +99,7 @@ def _facts(evidence: Evidence) -> tuple[KernelFacts, ...]:
 
 def _verdict(
     host: HostEntries | Unknown, devices: tuple[Evidence, ...], findings: tuple[Finding, ...]
-) -> dict[str, object]:
+) -> dict[str, Any]:
     worst = max((f.severity for f in findings), key=_RANK.__getitem__, default=None)
     kernels = 0 if isinstance(host, Unknown) else len(host.kernels)
     return {
@@ -107,6 +109,15 @@ def _verdict(
         "worst": worst.value if worst else "none",
         "findings": [f"{f.rule}: {f.message}" for f in findings],
     }
+
+
+def _sentence(verdict: dict[str, Any]) -> str:
+    """The verdict as the program itself can print it."""
+    kernels, passes = verdict["kernels"], ", ".join(("host", *dict.fromkeys(verdict["passes"])))
+    named = f"{kernels} kernel{'' if kernels == 1 else 's'}"
+    if verdict["worst"] == Severity.WARNING.value:
+        return f"{named}: {len(verdict['findings'])} warning(s) over {passes}"
+    return f"{named} agree in {passes}"
 
 
 _RANK = {Severity.NOTE: 0, Severity.WARNING: 1, Severity.ERROR: 2}

@@ -171,8 +171,8 @@ class Cache:
     # ---- store
     def store(self, job: Job, key: str, text: str) -> Result | None:
         """Keep what a finished job wrote; None where it must not or cannot be kept."""
-        read = _read_files(job)
-        files = self._dependencies(read)
+        read = tuple(path for path in _read_files(job) if not path.startswith(self.work + os.sep))
+        files = self._dependencies(read, source_text=job.unit is not None)
         if files is None:
             return None
         try:
@@ -190,13 +190,15 @@ class Cache:
             return None
         return Result(outputs, text, read)
 
-    def _dependencies(self, read: Iterable[str]) -> list[tuple[str, tuple[int, int, int], str]] | None:
+    def _dependencies(
+        self, read: Iterable[str], *, source_text: bool
+    ) -> list[tuple[str, tuple[int, int, int], str]] | None:
         files: list[tuple[str, tuple[int, int, int], str]] = []
         for path in read:
             stamp, digest = self.digests.stamp(path), self.digests.of(path)
             if stamp is None or digest is None or stamp[1] >= self.digests.started_ns:
                 return None  # changed while it was being compiled
-            if not path.startswith("/usr/") and self._has_time_macro(path):
+            if source_text and not path.startswith("/usr/") and self._has_time_macro(path):
                 return None
             files.append((path, stamp, digest))
         return files

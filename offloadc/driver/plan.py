@@ -86,7 +86,7 @@ def cuid_of(source: SourceFile, inv: Invocation) -> str:
         if flag.startswith(("-ffile-prefix-map=", "-fmacro-prefix-map=")):
             old, _, new = flag.partition("=")[2].partition("=")
             path = new + path[len(old) :] if path.startswith(old) else path
-    words = (path, inv.output or "" if not inv.links else "", *inv.host_flags, *inv.device_flags)
+    words = (path, *inv.host_flags, *inv.device_flags)
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
 
 

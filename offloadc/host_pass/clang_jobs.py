@@ -18,7 +18,8 @@ _SDK_VERSION = "12.9"
 
 _MODE_ARGS = {
     "cuda": ("--cuda-path=/nonexistent", "-nocudainc", "-nocudalib"),
-    "hip": ("-nogpuinc", "-nogpulib", "--no-gpu-bundle-output"),
+    # HIP puts a symbol named after the cuid into each image; without one it hashes the output path
+    "hip": ("-nogpuinc", "-nogpulib", "--no-gpu-bundle-output", "-fuse-cuid=none"),
 }
 
 # clang warns in CUDA and HIP mode of flags that only the other pass can use; the table in
@@ -45,13 +46,24 @@ def _cc1(*words: str) -> tuple[str, ...]:
     return tuple(part for word in words for part in ("-Xclang", word))
 
 
+def _dependency_flags(depfile: str) -> tuple[str, ...]:
+    return ("-MD", "-MF", depfile, "-MT", "offloadc")
+
+
+def _front_end_dependency_flags(depfile: str) -> tuple[str, ...]:
+    """clang's driver drops -MF in HIP device mode; its front end does not."""
+    return _cc1("-dependency-file", depfile, "-MT", "offloadc", "-sys-header-deps")
+
+
+_DEPENDENCY_FLAGS = {"hip": _front_end_dependency_flags}
+
+
 def _finish(
     unit: Unit, name: str, pass_name: str, args: tuple[str, ...], kind: OutputKind, mode: str, output: Path
 ) -> Job:
     depfile = unit.file(pass_name, "d")
     out = () if kind is OutputKind.SYNTAX_ONLY else ("-o", str(output))
-    # clang's driver drops -MF in HIP device mode; its front end does not
-    depend = _cc1("-dependency-file", str(depfile), "-MT", "offloadc", "-sys-header-deps")
+    depend = _DEPENDENCY_FLAGS.get(mode, _dependency_flags)(str(depfile))
     return Job(
         name=name,
         pass_name=pass_name,
@@ -95,7 +107,8 @@ def device_job(
     flags = (*inv.device_flags, *inv.arch_flags.get(dialect.pass_name, ()))
     kept = tuple(f for f in flags if not f.startswith(dialect.foreign_flags))
     args = (
-        *_common(unit, kept, prologue),
+        # without it complex products and quotients call functions that no device library has
+        *_common(unit, ("-fcomplex-arithmetic=improved", *kept), prologue),
         *_MODE_ARGS[dialect.mode],
         "--cuda-device-only",
         "-D__OFFLOADC_DEVICE_PASS__=1",

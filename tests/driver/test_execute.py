@@ -117,7 +117,7 @@ def test_another_work_folder_is_no_difference(tmp_path: Path) -> None:
 def header_job(source: Path, header: Path, work: Path) -> Job:
     out, dep = work / "o", work / "d"
     script = f"cat {source} {header} > {out}; echo 'o: {source} {header}' > {dep}"
-    return shell(script, (source,), (out,), depfile=dep)
+    return shell(script, (source,), (out,), depfile=dep, unit=str(source))
 
 
 def test_a_changed_header_is_a_miss_and_changing_back_a_hit(tmp_path: Path) -> None:
