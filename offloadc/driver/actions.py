@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from offloadc.device_pass import PlannedImage
 from offloadc.model import Evidence, Finding, Image, KernelFacts, OffloadcError, Provenance, Severity, Unknown
 
-
 if TYPE_CHECKING:
     from offloadc.abi.readers.host_object import HostEntries
 

@@ -17,7 +17,8 @@ VERSIONED = ("complex", "host_math", "lambdas", "math", "spans", "standard_libra
 # What a CPU image may leave for its engine and for libm and libc to define.
 _LIBM = """sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p cbrt
     erf erfc tgamma lgamma logb pow hypot atan2 fmod remainder fdim nextafter ldexp frexp ilogb""".split()
-CPU_EXTERNALS = {*_LIBM, *(f"{name}f" for name in _LIBM), "memcpy", "memset", "memmove"}
+# `scratch` is an extern __shared__ array of shared_dynamic.cpp, which retargeting replaces.
+CPU_EXTERNALS = {"scratch", *_LIBM, *(f"{name}f" for name in _LIBM), "memcpy", "memset", "memmove"}
 
 
 def _warnings(source: Path) -> tuple[str, ...]:

@@ -158,6 +158,16 @@ def test_out_of_memory_says_what_there_is(program: Program) -> None:
     )
 
 
+def test_a_failed_copy_does_not_hang_the_program(program: Program) -> None:
+    """liboffload's stream then waits for a signal that nobody sets: nothing may wait for that queue again."""
+    steps = ("alloc A 16", "queue Q", "put A 01", "sync", "launch empty 1,1,1 1,1,1 0", "sync Q", "unqueue Q")
+    run = program.run(*steps, amdgpu=DEVICE, OFFLOADC_STANDIN_FAIL="hsa_amd_memory_async_copy=0x1000")
+    assert "stand-in HSA status 0x1000" in run.steps[2]
+    assert all("work in this queue failed before" in step for step in run.steps[3:5])
+    assert run.steps[5:] == ("ok", "ok")
+    assert run.code == 0
+
+
 def test_a_refused_image(program: Program) -> None:
     run = program.run(
         "launch empty 1,1,1 1,1,1 0", amdgpu=DEVICE, OFFLOADC_STANDIN_FAIL="hsa_executable_load=0x1010"

@@ -107,6 +107,8 @@ const struct backend offloadc_amdgpu_backend = {
     .versioned_library = "libhsa-runtime64.so.1",
     /* Dispatch packets hold the threads of a grid in 32 bits; HSA's own limit is not the hardware's. */
     .limits_grid_by_threads = true,
+    /* The plugin takes the stream's next signal first; nobody sets it when the call then fails. */
+    .failed_call_breaks_queue = true,
     .describe = describe,
     .hidden_reason = hidden_reason,
 };

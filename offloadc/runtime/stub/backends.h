@@ -22,6 +22,7 @@ struct backend {
   int api_number;
   const char *library, *versioned_library; /* liboffload opens the first; machines have the second */
   bool limits_grid_by_threads;             /* 32 bits for blocks times threads; else the driver's limit on blocks */
+  bool failed_call_breaks_queue;           /* a call that failed leaves a gap that waiting never passes */
   /* The device that liboffload counts as `index` of this back end and calls `uid`. */
   bool (*describe)(unsigned index, const char *uid, struct gpu_traits *out);
   /* Why liboffload lists no device of this kind although a driver is there; NULL: it is as it seems. */

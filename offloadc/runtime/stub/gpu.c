@@ -50,6 +50,13 @@ static api_result drain(offloadc_queue queue) {
   return result;
 }
 
+/* What a call that puts work into the queue ends with. */
+static api_result put(const struct gpu *gpu, offloadc_queue queue, api_result result) {
+  if (result && gpu->backend->failed_call_breaks_queue)
+    queue->broken = true;
+  return result;
+}
+
 static void drain_next(offloadc_queue queue, void *first_failure) {
   api_result result = drain(queue);
   if (result && !*(api_result *)first_failure)
@@ -146,7 +153,7 @@ static int copy(struct device *device, enum copy_direction direction, void *dest
   pthread_mutex_lock(&queue->lock);
   api_result result = check(queue);
   if (!result)
-    result = offloadc_api.olMemcpy(queue->handle, destination, to, source, from, bytes);
+    result = put(gpu, queue, offloadc_api.olMemcpy(queue->handle, destination, to, source, from, bytes));
   if (!result)
     result = drain(queue);
   int status = result ? failed(gpu, result, WHAT[direction]) : OFFLOADC_SUCCESS;
@@ -162,7 +169,7 @@ static int fill(struct device *device, void *destination, unsigned char value, s
   pthread_mutex_lock(&queue->lock);
   api_result result = check(queue);
   if (!result)
-    result = offloadc_api.olMemFill(queue->handle, destination, 1, &value, bytes);
+    result = put(gpu, queue, offloadc_api.olMemFill(queue->handle, destination, 1, &value, bytes));
   if (!result)
     result = drain(queue);
   int status = result ? failed(gpu, result, "filling memory") : OFFLOADC_SUCCESS;
@@ -183,8 +190,8 @@ static int load_image(struct gpu *gpu, struct unit *unit) {
   return offloadc_fail(OFFLOADC_ERROR_INVALID_IMAGE,
                        "%s (%s, %s) does not take this program's %s image: %s (liboffload error %d); the driver may be "
                        "older than the image, or the image is damaged: update the driver or rebuild the program",
-                       gpu->device.label, gpu->device.info.name, gpu->device.info.arch, image.data, offloadc_api_details(result),
-                       result->code);
+                       gpu->device.label, gpu->device.info.name, gpu->device.info.arch, image.data,
+                       offloadc_api_details(result), result->code);
 }
 
 /* The caller serialises these. */
@@ -208,9 +215,9 @@ static int find_kernel(struct device *device, struct unit *unit, const char *nam
 static int launch_failed(const struct gpu *gpu, const struct resolved_kernel *kernel, const struct launch *launch,
                          api_result result) {
   return offloadc_fail(OFFLOADC_ERROR_DEVICE,
-                       "launching %s with grid %u,%u,%u, block %u,%u,%u and %zu bytes of dynamic shared memory failed on "
-                       "%s (%s): %s (liboffload error %d); the kernel may need more registers or shared memory than a "
-                       "block of this size has, or an earlier kernel failed",
+                       "launching %s with grid %u,%u,%u, block %u,%u,%u and %zu bytes of dynamic shared memory failed "
+                       "on %s (%s): %s (liboffload error %d); the kernel may need more registers or shared memory than "
+                       "a block of this size has, or an earlier kernel failed",
                        kernel->name, launch->grid.x, launch->grid.y, launch->grid.z, launch->block.x, launch->block.y,
                        launch->block.z, launch->shared_bytes, gpu->device.label, gpu->device.info.name,
                        offloadc_api_details(result), result->code);
@@ -227,8 +234,9 @@ static int submit(struct gpu *gpu, const struct resolved_kernel *kernel, const s
   pthread_mutex_lock(&queue->lock);
   api_result result = check(queue);
   if (!result)
-    result = offloadc_api.olLaunchKernel(queue->handle, gpu->handle, kernel->handle, kernel->args_size ? args : NULL,
-                                         kernel->args_size, &size);
+    result = put(gpu, queue,
+                 offloadc_api.olLaunchKernel(queue->handle, gpu->handle, kernel->handle,
+                                             kernel->args_size ? args : NULL, kernel->args_size, &size));
   int status = result ? launch_failed(gpu, kernel, launch, result) : OFFLOADC_SUCCESS;
   pthread_mutex_unlock(&queue->lock);
   return status;

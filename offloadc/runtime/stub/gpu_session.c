@@ -20,8 +20,8 @@ static pid_t owner;
 static void after_fork(void) { atomic_store(&state, FORKED); }
 
 /* A child of fork has no GPU context: liboffload must not be shut down there. Kernels must be done before their memory
- * is unmapped, or they fault. Errors have nobody left to hear them; with PTX images olShutDown always answers one, since
- * LLVM 22 reads every image as ELF. */
+ * is unmapped, or they fault. Errors have nobody left to hear them; with PTX images olShutDown always answers one,
+ * since LLVM 22 reads every image as ELF. */
 static void at_exit(void) {
   int running = RUNNING;
   if (getpid() != owner || !atomic_compare_exchange_strong(&state, &running, ENDED))

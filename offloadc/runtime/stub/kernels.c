@@ -51,7 +51,8 @@ static int not_found(const struct device *device, const struct kernel_entry *ent
   offloadc_images_describe(&program->images, &all);
   enum offloadc_status kind = searched.length ? OFFLOADC_ERROR_UNKNOWN_KERNEL : OFFLOADC_ERROR_NO_IMAGE;
   return offloadc_fail(kind,
-                       "kernel %.*s has no image for %s (%s, %s); searched: %s; images in the program: %s; rebuild %s%.*s",
+                       "kernel %.*s has no image for %s (%s, %s); searched: %s; images in the program: %s; rebuild "
+                       "%s%.*s",
                        (int)entry->device_name_size, entry->host_name, device->label, device->info.name,
                        device->info.arch, searched.length ? searched.data : "none that fits", all.data,
                        searched.length ? "the program" : "with --offload-arch=",

@@ -26,8 +26,8 @@ static int check_arguments(const struct resolved_kernel *kernel, const struct ar
                          kernel->name, k->param_count);
   for (uint32_t i = 0; i < k->param_count; i++) {
     if (!args->values[i])
-      return offloadc_fail(OFFLOADC_ERROR_INVALID_ARGUMENT, "argument %u of kernel %s is NULL: args[i] points at values",
-                           i + 1, kernel->name);
+      return offloadc_fail(OFFLOADC_ERROR_INVALID_ARGUMENT,
+                           "argument %u of kernel %s is NULL: args[i] points at a value", i + 1, kernel->name);
     if (args->sizes && args->sizes[i] != k->params[i].size)
       return offloadc_fail(OFFLOADC_ERROR_INVALID_ARGUMENT,
                            "argument %u of kernel %s has %u bytes on the host but %u in the %s image; rebuild all of "
@@ -50,7 +50,8 @@ static int check_block(const struct device *device, const char *name, offloadc_d
                          block.y, block.z);
   if (many || exceeds(block, limit))
     return offloadc_fail(OFFLOADC_ERROR_INVALID_ARGUMENT,
-                         "kernel %s: block %u,%u,%u is too large; %s (%s) takes %u threads a block and at most %u,%u,%u",
+                         "kernel %s: block %u,%u,%u is too large; %s (%s) takes %u threads a block and at most "
+                         "%u,%u,%u",
                          name, block.x, block.y, block.z, device->label, device->info.name,
                          device->info.max_block_threads, limit.x, limit.y, limit.z);
   return OFFLOADC_SUCCESS;
@@ -70,8 +71,8 @@ static int check_grid(const struct device *device, const char *name, offloadc_di
   if (too_many_threads(grid.x, block.x, threads) || too_many_threads(grid.y, block.y, threads) ||
       too_many_threads(grid.z, block.z, threads))
     return offloadc_fail(OFFLOADC_ERROR_INVALID_ARGUMENT,
-                         "kernel %s: grid %u,%u,%u with block %u,%u,%u is too large; %s (%s) takes at most %u threads in "
-                         "each direction",
+                         "kernel %s: grid %u,%u,%u with block %u,%u,%u is too large; %s (%s) takes at most %u threads "
+                         "in each direction",
                          name, grid.x, grid.y, grid.z, block.x, block.y, block.z, device->label, device->info.name,
                          threads);
   return OFFLOADC_SUCCESS;
@@ -83,7 +84,8 @@ static int check_size(const struct device *device, const char *name, const struc
     status = check_grid(device, name, launch->grid, launch->block);
   if (!status && launch->shared_bytes > device->limits.shared_bytes)
     status = offloadc_fail(OFFLOADC_ERROR_INVALID_ARGUMENT,
-                           "kernel %s: %zu bytes of dynamic shared memory are too many; %s (%s) has %zu bytes for a block",
+                           "kernel %s: %zu bytes of dynamic shared memory are too many; %s (%s) has %zu bytes for a "
+                           "block",
                            name, launch->shared_bytes, device->label, device->info.name, device->limits.shared_bytes);
   return status;
 }

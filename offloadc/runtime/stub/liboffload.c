@@ -53,8 +53,8 @@ static int check_version(void *library, const char *path) {
                        "%s is %s%s, but this program needs LLVM %d's liboffload (libLLVMOffload.so.%d.1): other "
                        "releases pass kernel arguments differently; install liboffload-%d or set OFFLOADC_LIBOFFLOAD "
                        "to it",
-                       path, *name ? name : "no liboffload", *version || !*name ? "" : " without a version", KNOWN_MAJOR,
-                       KNOWN_MAJOR, KNOWN_MAJOR);
+                       path, *name ? name : "no liboffload", *version || !*name ? "" : " without a version",
+                       KNOWN_MAJOR, KNOWN_MAJOR, KNOWN_MAJOR);
 }
 
 static int resolve(void *library, const char *path, struct offload_api *api) {

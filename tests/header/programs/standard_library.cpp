@@ -36,7 +36,7 @@ __global__ void use(double *o, std::array<double, 3> a, std::pair<int, double> p
   o[8] = 1234 + 0 * list[0];
   o[9] = 10;
 #endif
-  o[10] = std::plus<>()(1, 2) + std::invoke(std::multiplies<int>(), 3, 4);
+  o[10] = std::plus<>()(1, 2) + std::multiplies<int>()(3, 4);
   int moved = std::exchange(list[0], 9);
   o[11] = moved + std::move(list[0]) + static_cast<int>(std::is_same_v<int, decltype(moved)>);
 }

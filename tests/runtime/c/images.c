@@ -35,7 +35,8 @@ int main(void) {
     printf("%d %zu %s\n", status, images.count, status ? offloadc_last_error() : "");
     for (size_t i = 0; i < images.count; i++)
       printf("  %u|%s|%s|%s|%zu|%lu|%zu\n", images.items[i].kind, shown(images.items[i].triple),
-             shown(images.items[i].arch), shown(images.items[i].unit), images.items[i].size, sum(&images.items[i]), strlen(images.items[i].kernels));
+             shown(images.items[i].arch), shown(images.items[i].unit), images.items[i].size,
+             sum(&images.items[i]), strlen(images.items[i].kernels));
     free(images.items);
     free(bytes);
   }

@@ -130,8 +130,8 @@ static int run_threads(void) {
 static char shown[2 * MAX_ARG_BYTES + 512];
 
 static void print_device(const offloadc_device_info *d) {
-  snprintf(shown, sizeof shown, " %d:%d|%s|%s|%u|%u|%u|%llu", d->kind, d->index, d->name, d->arch, d->warp_size, d->compute_units,
-         d->max_block_threads, (unsigned long long)d->memory_bytes);
+  snprintf(shown, sizeof shown, " %d:%d|%s|%s|%u|%u|%u|%llu", d->kind, d->index, d->name, d->arch, d->warp_size,
+           d->compute_units, d->max_block_threads, (unsigned long long)d->memory_bytes);
 }
 
 static int get(void *source, size_t bytes) {

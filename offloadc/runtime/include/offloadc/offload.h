@@ -13,6 +13,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <type_traits>
+#include <utility>
+
+#if __cplusplus < 202002L
+/* constexpr, and so callable in kernels, from C++20 on only. */
+namespace std {
+template <class T>
+__device__ __forceinline__ enable_if_t<is_move_constructible_v<T> && is_move_assignable_v<T>> swap(T &a, T &b) {
+  T previous = std::move(a);
+  a = std::move(b);
+  b = std::move(previous);
+}
+template <class T, class Other = T>
+__device__ __forceinline__ T exchange(T &object, Other &&value) {
+  T previous = std::move(object);
+  object = std::forward<Other>(value);
+  return previous;
+}
+} /* namespace std */
+#endif
 
 namespace offloadc {
 
