@@ -30,7 +30,9 @@ def said(*command: str) -> str:
 
 
 def machine() -> list[str]:
-    gpu = said("nvidia-smi", "--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader")
+    gpu = said(
+        "nvidia-smi", "--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader"
+    )
     system = f"{platform.system()} {platform.release()}, {os.cpu_count()} cores"
     return [f"GPU: {gpu}", f"system: {system}"]
 
@@ -54,7 +56,9 @@ def launches(trace: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("program", nargs="+")
@@ -66,7 +70,10 @@ def main() -> int:
     for device, done in runs.items():
         lines += section(f"{device}: exit code {done.returncode}", done.stdout + done.stderr)
     lines += section("first call of each kind, OFFLOADC_TRACE=1", launches(traced.stderr))
-    lines += [f"checksums on {options.device} and on the CPU device: {'the same' if same else 'DIFFERENT'}", ""]
+    lines += [
+        f"checksums on {options.device} and on the CPU device: {'the same' if same else 'DIFFERENT'}",
+        "",
+    ]
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text("\n".join(lines))
     print("\n".join(lines))

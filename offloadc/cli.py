@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from offloadc import __version__
-from offloadc.model import OffloadcError
-from offloadc.options import QUERIES, QUERY_PREFIXES
-from offloadc.toolchain import Environment
+if TYPE_CHECKING:
+    from offloadc.model import OffloadcError
+    from offloadc.toolchain import Environment
 
 _RESET, _BOLD = "\x1b[0m", "\x1b[1m"
 _COLORS = {"error": "\x1b[0;1;31m", "warning": "\x1b[0;1;35m", "help": "\x1b[0;1;36m"}
@@ -100,6 +100,7 @@ def _run(argv: tuple[str, ...], env: Environment, terminal: _Terminal) -> int:
 
 def _doctor(argv: tuple[str, ...], env: Environment, terminal: _Terminal) -> int:
     from offloadc import doctor, report
+    from offloadc.model import OffloadcError
 
     if argv and argv != ("--format=json",):
         raise OffloadcError(f"doctor takes only --format=json, not '{argv[0]}'")
@@ -136,7 +137,7 @@ VERBS: Mapping[str, Callable[[tuple[str, ...], Environment, _Terminal], int]] = 
 
 
 def _query(argv: tuple[str, ...], env: Environment) -> int:
-    from offloadc import driver
+    from offloadc import __version__, driver
 
     if "--version" in argv:
         print(f"offloadc {__version__}", flush=True)
@@ -144,9 +145,8 @@ def _query(argv: tuple[str, ...], env: Environment) -> int:
 
 
 def _dispatch(argv: tuple[str, ...], env: Environment, terminal: _Terminal) -> int:
-    if not argv or argv[0] in ("--help", "-h", "-help", "help"):
-        print(USAGE, end="")
-        return 0 if argv else 1
+    from offloadc.options import QUERIES, QUERY_PREFIXES
+
     if any(a in QUERIES or a.startswith(QUERY_PREFIXES) for a in argv):
         return _query(argv, env)
     verb = VERBS.get(argv[0])
@@ -157,6 +157,12 @@ def _dispatch(argv: tuple[str, ...], env: Environment, terminal: _Terminal) -> i
 
 def main(argv: list[str] | None = None) -> int:
     words = tuple(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("--help", "-h", "-help", "help"):
+        print(USAGE, end="", file=sys.stdout if words else sys.stderr)
+        return 0 if words else 1
+    from offloadc.model import OffloadcError
+    from offloadc.toolchain import Environment
+
     terminal = _Terminal(color=False)
     try:
         env = Environment.read()

@@ -48,6 +48,13 @@ def _tool_checks(tools: Toolchain) -> Iterator[Check]:
     yield Check("clang", State.PASS, f"{tools.llvm_version} {tools.clangxx}")
     for name, package in (("ld.lld", "lld-22"), ("llvm-objcopy", "llvm-22")):
         yield _executable(name, tools.tool(name), package)
+    for name in ("nvptx-arch", "amdgpu-arch"):
+        yield _file(
+            name,
+            tools.tool(name) if os.access(tools.tool(name), os.X_OK) else None,
+            "GPUs of this machine are not found",
+            "apt-get install clang-tools-22",
+        )
     yield _ptxas(tools)
     yield _file("libdevice", tools.libdevice, "math functions in NVIDIA kernels", "pip install nvidia-nvvm")
     yield _file(

@@ -120,7 +120,8 @@ class Cache:
     def _tool(self, job: Job) -> tuple[str, ...]:
         if job.action is not None:
             return (job.action.describe().replace(self.work, "$WORK"), _OWN_SOURCES.digest())
-        words = [f"{t}:{self.digests.stamp(t)}" for t in job.args[:2] if os.path.isabs(t)]
+        tools = [t for t in job.args[:2] if os.path.isabs(t) and not t.startswith(self.work)]
+        words = [f"{t}:{self.digests.stamp(t)}" for t in tools]
         own = (_OWN_SOURCES.digest(),) if "-m" in job.args[:2] else ()
         native = (_processor(),) if any(a.endswith("=native") for a in job.args) else ()
         return (*words, *own, *native)

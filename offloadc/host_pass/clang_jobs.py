@@ -95,6 +95,12 @@ def host_job(unit: Unit, kind: OutputKind, output: Path, prologue: tuple[str, ..
     return _finish(unit, "host", "host", args, kind, "cuda", output)
 
 
+def _wrapper_headers(unit: Unit) -> tuple[str, ...]:
+    """clang's device versions of <new>, <complex>, ...; -nogpuinc takes them out with the SDK's."""
+    headers = unit.tools.llvm / "lib" / "clang" / str(unit.tools.llvm_major) / "include" / "cuda_wrappers"
+    return ("-isystem", str(headers))
+
+
 def _no_lto(flags: tuple[str, ...]) -> tuple[str, ...]:
     """The stubs' calls are renamed in the object, which must be machine code for that."""
     return ("-fno-lto",) if any(f.startswith("-flto") for f in flags) else ()
@@ -110,6 +116,7 @@ def device_job(
         # without it complex products and quotients call functions that no device library has
         *_common(unit, ("-fcomplex-arithmetic=improved", *kept), prologue),
         *_MODE_ARGS[dialect.mode],
+        *_wrapper_headers(unit),
         "--cuda-device-only",
         "-D__OFFLOADC_DEVICE_PASS__=1",
         *dialect.args,

@@ -141,8 +141,9 @@ def test_shared_object(two_units: Box) -> None:
     two_units.build("-O2", ARCHS, "-shared", "-fPIC", "b.cpp", "-o", "libb.so")
     two_units.build("-O2", ARCHS, "a.cpp", "-L.", "-lb", "-Wl,-rpath,$ORIGIN", "-o", "app")
     assert two_units.run("app") == EXPECTED
-    exported = two_units.tool("llvm-nm", "-D", "--defined-only", "libb.so")
-    assert "offloadc" not in exported
+    exported = two_units.tool("llvm-nm", "-D", "--defined-only", "-j", "libb.so").split()
+    # the stub and what the header makes of it stay inside; the type of the exception is shared
+    assert [n for n in exported if "offloadc" in n and not n.startswith(("__st", "_ZT"))] == []
 
 
 @pytest.mark.parametrize(
