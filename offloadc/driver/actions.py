@@ -67,6 +67,7 @@ class Bundle:
         return _report(findings)
 
     def _write(self, images: tuple[Image, ...], devices: tuple[Evidence, ...], verdict: str) -> None:
+        from offloadc.abi.readers import properties
         from offloadc.bundler.embed import embed_assembly
         from offloadc.bundler.formats import offload_binary
         from offloadc.bundler.manifest import format_manifest
@@ -78,6 +79,7 @@ class Bundle:
                 continue
             strings = {
                 **image.strings,
+                **properties(image),
                 "offloadc.contract": verdict,
                 "offloadc.kernels": format_manifest(kernels),
                 "offloadc.unit": self.unit_hash,
@@ -113,10 +115,9 @@ def _verdict(
 def _sentence(verdict: dict[str, Any]) -> str:
     """The verdict as the program itself can print it."""
     kernels, passes = verdict["kernels"], ", ".join(("host", *dict.fromkeys(verdict["passes"])))
-    named = f"{kernels} kernel{'' if kernels == 1 else 's'}"
-    if verdict["worst"] == Severity.WARNING.value:
-        return f"{named}: {len(verdict['findings'])} warning(s) over {passes}"
-    return f"{named} agree in {passes}"
+    warnings = len(verdict["findings"]) if verdict["worst"] == Severity.WARNING.value else 0
+    found = f"{warnings} warning(s)" if warnings else "no disagreement"
+    return f"{found} among {kernels} kernel{'' if kernels == 1 else 's'} of {passes}"
 
 
 _RANK = {Severity.NOTE: 0, Severity.WARNING: 1, Severity.ERROR: 2}

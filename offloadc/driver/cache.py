@@ -145,8 +145,7 @@ class Cache:
 
     def _variants(self, key: str) -> list[dict[str, list[tuple[str, tuple[int, int, int], str]]]]:
         loaded = self._load("manifest", key)
-        variants = loaded.get("variants", []) if loaded else []
-        return variants if isinstance(variants, list) else []
+        return loaded.get("variants", []) if loaded else []
 
     def _result(self, key: str) -> Result | None:
         loaded = self._load("result", key)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
-from offloadc.abi.readers import all_readers, identify, read_image
+from offloadc.abi.readers import all_readers, identify, properties, read_image
 from offloadc.model import Image, ImageKind, OffloadKind, Unknown
 
 
@@ -21,3 +24,18 @@ def test_what_no_reader_knows_is_unknown_and_never_empty(data: bytes) -> None:
     assert "bitcode" in answer.reason
     assert "sm_90" in answer.reason
     assert identify(data) is None
+
+
+@pytest.mark.parametrize("version", [5, 6])
+def test_the_version_of_a_code_object_is_a_string_of_the_image(
+    make_code_object: Callable[..., Path], version: int
+) -> None:
+    image = identify(make_code_object("gfx90a", version).read_bytes())
+    assert image is not None
+    assert properties(image) == {"offloadc.code-object-version": str(version)}
+
+
+def test_the_version_of_ptx_is_a_string_of_the_image(make_ptx: Callable[[str], Path]) -> None:
+    image = identify(make_ptx("sm_90").read_bytes())
+    assert image is not None
+    assert properties(image).keys() == {"offloadc.ptx-version"}

@@ -6,7 +6,7 @@ What an image says is read from its bytes; its kind and strings may be missing o
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -14,13 +14,14 @@ from itertools import pairwise
 from offloadc import discovery
 from offloadc.model import Image, KernelFacts, OffloadcError, Unknown
 
-__all__ = ["Reader", "all_readers", "corrupt", "identify", "image_name", "read_image"]
+__all__ = ["Reader", "all_readers", "corrupt", "identify", "image_name", "properties", "read_image"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Reads one kind of device image.
 
+    `properties` are string entries worth keeping beside the image (format versions).
     `identify` makes an image of a bare file's bytes, with kind, triple and arch as the bytes
     say, or None where they are no image of this reader's kind.
     """
@@ -29,6 +30,7 @@ class Reader:
     matches: Callable[[Image], bool]
     read: Callable[[Image], tuple[KernelFacts, ...] | Unknown]
     identify: Callable[[bytes], Image | None]
+    properties: Callable[[bytes], Mapping[str, str]] = lambda data: {}
 
 
 @cache
@@ -44,6 +46,14 @@ def read_image(image: Image) -> tuple[KernelFacts, ...] | Unknown:
             kernels = reader.read(image)
             return kernels if isinstance(kernels, Unknown) else _sorted(kernels, image)
     return Unknown(f"no reader for {image.kind.name.lower()} images ({image_name(image)})")
+
+
+def properties(image: Image) -> Mapping[str, str]:
+    """String entries that say what the image's bytes say of their own format."""
+    for reader in all_readers():
+        if reader.matches(image):
+            return reader.properties(image.data)
+    return {}
 
 
 def identify(data: bytes) -> Image | None:

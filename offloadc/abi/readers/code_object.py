@@ -125,6 +125,10 @@ def target_id(data: bytes) -> str:
     return ":".join((processor, *features))
 
 
+def _properties(data: bytes) -> Mapping[str, str]:
+    return {"offloadc.code-object-version": str(code_object_version(data))}
+
+
 # --------------------------------------------------------------------------- metadata
 def _metadata(image: Image) -> Mapping[str, Any] | None:
     found = [
@@ -228,4 +232,4 @@ def _identify(data: bytes) -> Image | None:
     return Image(ImageKind.OBJECT, OffloadKind.HIP, data, strings)
 
 
-READER = Reader("code-object", lambda image: _is_code_object(image.data), _read, _identify)
+READER = Reader("code-object", lambda image: _is_code_object(image.data), _read, _identify, _properties)

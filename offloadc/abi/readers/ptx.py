@@ -7,7 +7,7 @@ ptxas lays parameters aligned above 16 out in its own way, so a cubin's table ha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -152,4 +152,9 @@ def _identify(data: bytes) -> Image | None:
     return Image(ImageKind.PTX, OffloadKind.CUDA, data, strings)
 
 
-READER = Reader("ptx", lambda image: _is_ptx(image.data), _read, _identify)
+def _properties(data: bytes) -> Mapping[str, str]:
+    header = ptx_header(data)
+    return {} if header is None else {"offloadc.ptx-version": ".".join(map(str, header.version))}
+
+
+READER = Reader("ptx", lambda image: _is_ptx(image.data), _read, _identify, _properties)
