@@ -26,6 +26,10 @@ _MODE_ARGS = {
 # options.py has already routed them.
 _QUIET = ("-Wno-cuda-compat", "-Wno-unknown-cuda-version")
 
+# Without it complex products and quotients call functions that no device library has. -ffast-math,
+# behind it, may make them simpler still.
+_COMPLEX = ("-fcomplex-arithmetic=improved", "-Wno-overriding-complex-range")
+
 _OUTPUT_FLAGS = {
     OutputKind.PREPROCESSED: ("-E",),
     OutputKind.SYNTAX_ONLY: ("-fsyntax-only",),
@@ -113,8 +117,7 @@ def device_job(
     flags = (*inv.device_flags, *inv.arch_flags.get(dialect.pass_name, ()))
     kept = tuple(f for f in flags if not f.startswith(dialect.foreign_flags))
     args = (
-        # without it complex products and quotients call functions that no device library has
-        *_common(unit, ("-fcomplex-arithmetic=improved", *kept), prologue),
+        *_common(unit, (*_COMPLEX, *kept), prologue),
         *_MODE_ARGS[dialect.mode],
         *_wrapper_headers(unit),
         "--cuda-device-only",
