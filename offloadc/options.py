@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import enum
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -547,6 +548,10 @@ def _finish(state: _State) -> Invocation:
         raise OffloadcError("cannot specify -o when generating multiple output files")
     for source in inv.sources:
         _require_readable(source.path)
+    _require_new_standard(inv)
+    for item in inputs:
+        if inv.output and os.path.exists(inv.output) and os.path.exists(item.path):
+            _require_different(item.path, inv.output)
     return replace(inv, warnings=_unused(state))
 
 
@@ -558,6 +563,21 @@ def _require_readable(path: str) -> None:
             return
     except OSError as error:
         raise OffloadcError(f"cannot read '{path}': {error.strerror}") from error
+
+
+# The header is written in C++17.
+_TOO_OLD = re.compile(r"-?-std=(?:c|gnu)\+\+(?:98|03|0x|11|1y|14)$")
+
+
+def _require_new_standard(inv: Invocation) -> None:
+    stated = [f for f in inv.host_flags if f.lstrip("-").startswith("std=")]
+    if stated and _TOO_OLD.match(stated[-1]):
+        raise OffloadcError(f"{stated[-1]}: offload C++ is C++17 or later", hint="for example -std=c++20")
+
+
+def _require_different(path: str, output: str) -> None:
+    if os.path.samefile(path, output):
+        raise OffloadcError(f"input '{path}' is the output as well", hint="name another file with -o")
 
 
 def _has_lto(flags: tuple[str, ...]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -166,7 +167,9 @@ def _build(
         cache = Cache(env.cache_folder(), env.cache_bytes, work)
     printer = _Printer(plan, messages)
     announce = (lambda job: messages.say(quoted(job) + "\n")) if inv.verbose else None
-    executor = Executor(slots_for(inv.jobs), cache, announce=announce, finished=printer.take)
+    # what children leave in their temporary folder when they crash goes with the work folder
+    temporary = work if inv.save_temps is None else Path(env.tmpdir)
+    executor = Executor(slots_for(inv.jobs), cache, temporary, announce=announce, finished=printer.take)
     started = time.monotonic()
     run = executor.execute(plan.jobs)
     printer.flush()
@@ -256,7 +259,12 @@ class _Printer:
         for done in failed:
             if done.error is not None:
                 self._messages.error(done.error)
-            elif done.job.unit is None or _crashed(done):
+            elif _crashed(done):
+                self._messages.error(_tool_failure(done))
+            elif is_ir_stage(done.job):
+                self._messages.say(done.text)
+                self._messages.error(OffloadcError(f"code generation failed ({done.job.pass_name})"))
+            elif done.job.unit is None:
                 self._messages.error(_tool_failure(done))
             else:
                 by_unit.setdefault(done.job.unit, []).append(done.job.pass_name)
@@ -272,18 +280,33 @@ def _crashed(done: Done) -> bool:
     return by_signal or "PLEASE submit a bug report" in done.text
 
 
+# ptxas and lld, of a function that a kernel calls and no source defines
+_UNDEFINED = re.compile(r"Unresolved extern|undefined (?:hidden )?symbol")
+_UNDEFINED_HINT = (
+    "a function that kernels call must be defined in the same source or in a header; math functions "
+    "come with the device libraries ('offloadc doctor' says whether they are there)"
+)
+
+
+def is_ir_stage(job: Job) -> bool:
+    return job.args[1:2] == ("-m",)
+
+
 def _tool_failure(done: Done) -> OffloadcError:
     job = done.job
-    tool = Path(job.args[0]).name if "-m" not in job.args[:2] else "the IR stage"
-    how = f"was ended by signal {-done.code}" if done.code < 0 else f"failed with exit code {done.code}"
-    if _crashed(done):
-        how = "crashed" if done.code >= 0 else how
-        hint = f"to see it again: {quoted(job).strip()} (with -save-temps its inputs are kept)"
-        return OffloadcError(
-            f"{tool} {how} in the {job.name} step of the {job.pass_name} pass\n{_tail(done.text)}", hint=hint
+    tool = "the IR stage" if is_ir_stage(job) else Path(job.args[0]).name
+    step = "linking" if job.name == "link" else f"the {job.name} step of the {job.pass_name} pass"
+    if not _crashed(done):
+        hint = (
+            _UNDEFINED_HINT
+            if job.pass_name not in ("host", "link") and _UNDEFINED.search(done.text)
+            else None
         )
+        return OffloadcError(f"{tool} failed in {step}\n{_tail(done.text)}".rstrip(), hint=hint)
+    how = f"was ended by signal {-done.code}" if done.code < 0 else "crashed"
     return OffloadcError(
-        f"{tool} {how} in the {job.name} step of the {job.pass_name} pass\n{_tail(done.text)}".rstrip()
+        f"{tool} {how} in {step}\n{_tail(done.text)}".rstrip(),
+        hint=f"to see it again: {quoted(job).strip()} (with -save-temps its inputs are kept)",
     )
 
 

@@ -54,12 +54,14 @@ class Executor:
         self,
         slots: int,
         cache: Cache | None,
+        temporary: Path,
         *,
         announce: Callable[[Job], None] | None = None,
         finished: Callable[[Done], None] | None = None,
     ) -> None:
         self._slots = slots
         self._cache = cache
+        self._environment = child_environment(temporary)
         self._announce = announce
         self._finished = finished
         self._results: queue.SimpleQueue[Done] = queue.SimpleQueue()
@@ -177,7 +179,7 @@ class Executor:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env=child_environment(),
+            env=self._environment,
         )
         with self._lock:
             self._children[child.pid] = child
@@ -195,11 +197,12 @@ class Executor:
                     continue  # it ended by itself meanwhile
 
 
-def child_environment() -> dict[str, str]:
+def child_environment(temporary: Path) -> dict[str, str]:
     """The user's environment; children that are offloadc itself must import this very offloadc."""
     root = str(Path(__file__).resolve().parent.parent.parent)
     inherited = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": root + (os.pathsep + inherited if inherited else "")}
+    own = {"TMPDIR": str(temporary)}
+    return {**os.environ, **own, "PYTHONPATH": root + (os.pathsep + inherited if inherited else "")}
 
 
 def _bug(job: Job, error: Exception) -> OffloadcError:

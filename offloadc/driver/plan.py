@@ -251,24 +251,25 @@ def plan_program(
     host_triple: str,
 ) -> Plan:
     """Compile every source and link: executable or shared object."""
-    plans = {u.source: unit_objects(u, passes, host_triple) for u in units}
+    plans = tuple(unit_objects(u, passes, host_triple) for u in units)
+    compiled = iter(plans)
     line: list[str | Path] = []
     for item in inv.link_line:
         if isinstance(item, str):
             line.append(item)
-        elif item in plans:
-            line.extend(plans[item].objects)
+        elif item.language:
+            line.extend(next(compiled).objects)
         else:
             line.append(Path(item.path))
     output = work / "program"
     link = link_job(inv, tools, work, tuple(line), _outputs(stub), output)
-    jobs = _unique(job for p in plans.values() for job in p.jobs)
+    jobs = _unique(job for p in plans for job in p.jobs)
     return Plan(
         (*jobs, *stub, link),
         (Product(output, default_output(inv, None, "", "")),),
         units,
-        tuple(p.contract for p in plans.values() if p.contract),
-        tuple(dict.fromkeys(w for p in plans.values() for w in p.warnings)),
+        tuple(p.contract for p in plans if p.contract),
+        tuple(dict.fromkeys(w for p in plans for w in p.warnings)),
     )
 
 

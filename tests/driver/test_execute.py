@@ -19,7 +19,7 @@ def shell(script: str, inputs: tuple[Path, ...] = (), outputs: tuple[Path, ...] 
 
 
 def run(jobs: tuple[Job, ...], cache: Cache | None = None, slots: int = 2) -> dict[Job, Done]:
-    return Executor(slots, cache).execute(jobs).done
+    return Executor(slots, cache, Path("/tmp")).execute(jobs).done
 
 
 def test_a_job_runs_after_those_that_write_its_inputs(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_second_run_comes_from_the_cache_with_its_text(tmp_path: Path) -> None:
         out = work / "o"
         out.unlink(missing_ok=True)
         job = shell(f"echo warning; cat {source} > {out}; chmod +x {out}", (source,), (out,))
-        executor = Executor(1, Cache(tmp_path / "cache", 1 << 20, work))
+        executor = Executor(1, Cache(tmp_path / "cache", 1 << 20, work), tmp_path)
         done = executor.execute((job,)).done[job]
         assert done.cached is expected
         assert done.text == "warning\n"
@@ -109,7 +109,7 @@ def test_another_work_folder_is_no_difference(tmp_path: Path) -> None:
         work = tmp_path / name
         work.mkdir()
         job = shell(f"cat {source} > {work / 'o'}", (source,), (work / "o",))
-        done = Executor(1, Cache(tmp_path / "cache", 1 << 20, work)).execute((job,)).done[job]
+        done = Executor(1, Cache(tmp_path / "cache", 1 << 20, work), tmp_path).execute((job,)).done[job]
         cached.append(done.cached)
     assert cached == [False, True]
 
@@ -130,7 +130,7 @@ def test_a_changed_header_is_a_miss_and_changing_back_a_hit(tmp_path: Path) -> N
         time.sleep(0.01)
         (work / "o").unlink(missing_ok=True)
         job = header_job(source, header, work)
-        executor = Executor(1, Cache(tmp_path / "cache", 1 << 20, work))
+        executor = Executor(1, Cache(tmp_path / "cache", 1 << 20, work), tmp_path)
         hits.append(executor.execute((job,)).done[job].cached)
         executor.place(work / "o")
         assert (work / "o").read_text() == "s" + text
@@ -146,23 +146,38 @@ def test_what_expands_to_the_time_is_not_kept(tmp_path: Path, text: str) -> None
     time.sleep(0.01)
     for _ in range(2):
         job = header_job(source, header, work)
-        assert not Executor(1, Cache(tmp_path / "cache", 1 << 20, work)).execute((job,)).done[job].cached
+        assert (
+            not Executor(1, Cache(tmp_path / "cache", 1 << 20, work), tmp_path)
+            .execute((job,))
+            .done[job]
+            .cached
+        )
 
 
 def test_failures_are_not_kept(tmp_path: Path) -> None:
     job = shell("exit 1", outputs=(tmp_path / "o",))
     for _ in range(2):
-        assert not Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path)).execute((job,)).done[job].cached
+        assert (
+            not Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path), tmp_path)
+            .execute((job,))
+            .done[job]
+            .cached
+        )
 
 
 def test_damaged_entries_are_misses(tmp_path: Path) -> None:
     source = tmp_path / "s"
     source.write_text("x")
     job = shell(f"cat {source} > {tmp_path / 'o'}", (source,), (tmp_path / "o",))
-    Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path)).execute((job,))
+    Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path), tmp_path).execute((job,))
     for entry in (tmp_path / "cache").rglob("*.json"):
         entry.write_text("{")
-    assert not Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path)).execute((job,)).done[job].cached
+    assert (
+        not Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path), tmp_path)
+        .execute((job,))
+        .done[job]
+        .cached
+    )
 
 
 def test_trim_deletes_what_was_used_longest_ago(tmp_path: Path) -> None:

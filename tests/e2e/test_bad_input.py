@@ -86,6 +86,14 @@ def test_external_device_function_is_explained(box: Box) -> None:
     for arch in ("sm_90", "gfx90a", "x86-64"):
         err = box.fails(f"--offload-arch={arch}", "k.cpp", "-o", "k")
         assert "_Z9elsewherev" in err or "elsewhere()" in err
+        assert "must be defined in the same source or in a header" in err
+
+
+def test_ptx_assembly_on_the_cpu_device_is_an_error_with_its_line(box: Box) -> None:
+    box.write("k.cpp", GOOD.replace("p[0] = 1;", '\n  asm("mov.u32 %0, %%laneid;" : "=r"(p[0]));'))
+    err = box.fails("--offload-arch=sm_90", "k.cpp", "-o", "k")
+    assert err.startswith("k.cpp:3:3: error: inline PTX assembly")
+    assert err.endswith("offloadc: error: code generation failed (x86-64)\n")
 
 
 def test_compiler_crash(box: Box) -> None:

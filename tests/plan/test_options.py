@@ -109,6 +109,8 @@ def test_response_file_that_names_itself_is_an_error(source: str) -> None:
         (("--offload-host-only", "--offload-device-only", "-c", "app.cpp"), "exclude one another", None),
         (("--coverage", "app.cpp"), "temporary", "-fcoverage-mapping"),
         (("-gsplit-dwarf", "app.cpp"), "temporary", "-gz"),
+        (("app.cpp", "-o", "./app.cpp"), "is the output as well", "-o"),
+        (("app.cpp", "-std=gnu++14"), "C++17 or later", "-std=c++20"),
         (("-fgpu-rdc", "app.cpp"), "-fgpu-rdc", "headers"),
     ],
 )
