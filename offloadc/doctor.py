@@ -56,12 +56,9 @@ def _tool_checks(tools: Toolchain) -> Iterator[Check]:
             "apt-get install clang-tools-22",
         )
     yield _ptxas(tools)
-    yield _file("libdevice", tools.libdevice, "math functions in NVIDIA kernels", "pip install nvidia-nvvm")
-    yield _file(
-        "ROCm device libs",
-        tools.rocm_device_libs,
-        "math functions in AMD kernels",
-        "apt-get install rocm-device-libs",
+    yield _device_math("libdevice", tools.libdevice, "NVIDIA", tools, "pip install nvidia-nvvm")
+    yield _device_math(
+        "ROCm device libs", tools.rocm_device_libs, "AMD", tools, "apt-get install rocm-device-libs"
     )
     yield _file(
         "liboffload",
@@ -88,6 +85,13 @@ def _file(name: str, path: Path | None, lost: str, remedy: str) -> Check:
     if path is None:
         return Check(name, State.OPTIONAL, f"without it: {lost}", remedy)
     return Check(name, State.PASS, str(path))
+
+
+def _device_math(name: str, path: Path | None, vendor: str, tools: Toolchain, remedy: str) -> Check:
+    """A vendor's math library, or libclc in its place."""
+    if path is None and tools.libclc is not None:
+        return Check(name, State.PASS, f"missing; libclc is used in its place: {tools.libclc}")
+    return _file(name, path, f"math functions in {vendor} kernels", remedy)
 
 
 def _python_checks() -> Iterator[Check]:

@@ -255,6 +255,7 @@ class Toolchain:
     ptxas_version: str | None
     libdevice: Path | None
     rocm_device_libs: Path | None
+    libclc: Path | None  # folder of its bitcode
     liboffload: Path | None
     python: str
 

@@ -32,8 +32,9 @@ class Environment:
 
     llvm: str | None  # OFFLOADC_LLVM: LLVM prefix, such as /usr/lib/llvm-22
     ptxas: str | None  # OFFLOADC_PTXAS: path of ptxas; "none" does without
-    libdevice: str | None  # OFFLOADC_LIBDEVICE: path of libdevice.10.bc
-    rocm_device_libs: str | None  # OFFLOADC_ROCM_DEVICE_LIBS: folder of ocml.bc
+    libdevice: str | None  # OFFLOADC_LIBDEVICE: path of libdevice.10.bc; "none" does without
+    rocm_device_libs: str | None  # OFFLOADC_ROCM_DEVICE_LIBS: folder of ocml.bc; "none" does without
+    libclc: str | None  # OFFLOADC_LIBCLC: folder of libclc's bitcode
     liboffload: str | None  # OFFLOADC_LIBOFFLOAD: path of liboffload for doctor and programs
     cache_dir: str | None  # OFFLOADC_CACHE_DIR
     cache: bool  # OFFLOADC_CACHE=0 switches the cache off
@@ -51,6 +52,7 @@ class Environment:
             ptxas=e.get("OFFLOADC_PTXAS"),
             libdevice=e.get("OFFLOADC_LIBDEVICE"),
             rocm_device_libs=e.get("OFFLOADC_ROCM_DEVICE_LIBS"),
+            libclc=e.get("OFFLOADC_LIBCLC"),
             liboffload=e.get("OFFLOADC_LIBOFFLOAD"),
             cache_dir=e.get("OFFLOADC_CACHE_DIR"),
             cache=e.get("OFFLOADC_CACHE", "1") not in ("0", "off", "no"),
@@ -178,6 +180,8 @@ def _first_file(candidates: Iterator[Path]) -> Path | None:
 
 
 def find_libdevice(env: Environment) -> Path | None:
+    if env.libdevice == "none":
+        return None
     if env.libdevice:
         if not Path(env.libdevice).is_file():
             raise OffloadcError(f"OFFLOADC_LIBDEVICE={env.libdevice}: no such file")
@@ -186,6 +190,8 @@ def find_libdevice(env: Environment) -> Path | None:
 
 
 def find_rocm_device_libs(env: Environment) -> Path | None:
+    if env.rocm_device_libs == "none":
+        return None
     if env.rocm_device_libs:
         if not Path(env.rocm_device_libs, "ocml.bc").is_file():
             raise OffloadcError(
@@ -199,6 +205,15 @@ def find_rocm_device_libs(env: Environment) -> Path | None:
         "/usr/lib/amdgcn/bitcode",
     )
     found = _first_file(Path(folder, "ocml.bc") for folder in folders)
+    return found.parent if found else None
+
+
+def find_libclc(env: Environment, llvm: Path) -> Path | None:
+    """The folder of libclc's bitcode: beside clang's own headers, or where Debian puts it."""
+    folders = (env.libclc,) if env.libclc else (str(llvm / "share" / "clc"), "/usr/lib/clc", "/usr/share/clc")
+    found = _first_file(Path(folder, "nvptx64--.bc") for folder in folders)
+    if env.libclc and found is None:
+        raise OffloadcError(f"OFFLOADC_LIBCLC={env.libclc}: there is no nvptx64--.bc in it")
     return found.parent if found else None
 
 
@@ -220,6 +235,7 @@ def find_toolchain(env: Environment) -> Toolchain:
         ptxas_version=_version_of(ptxas, r"release (\d+\.\d+)", versions) if ptxas else None,
         libdevice=find_libdevice(env),
         rocm_device_libs=find_rocm_device_libs(env),
+        libclc=find_libclc(env, llvm),
         liboffload=find_liboffload(env, llvm),
         python=sys.executable,
     )

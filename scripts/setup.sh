@@ -23,7 +23,8 @@ NEEDED=("clang-$LLVM_MAJOR" "lld-$LLVM_MAJOR" "llvm-$LLVM_MAJOR" make)
 # Each adds something; a release that lacks one does without it, and `offloadc doctor` says what that costs.
 WANTED=("liboffload-$LLVM_MAJOR" "clang-tools-$LLVM_MAJOR" "libclang-rt-$LLVM_MAJOR-dev" rocm-device-libs)
 # A second compiler, a debugger, third-party headers, the header that the launch stub is checked against.
-FOR_TESTS=(g++ gdb ccache shellcheck libeigen3-dev libfmt-dev libboost-dev "liboffload-$LLVM_MAJOR-dev")
+FOR_TESTS=(g++ gdb ccache shellcheck libeigen3-dev libfmt-dev libboost-dev "liboffload-$LLVM_MAJOR-dev"
+  "libclc-$LLVM_MAJOR")
 
 tests=no
 dry_run=no

@@ -10,12 +10,22 @@ from offloadc.model import OffloadcError, Toolchain
 
 
 def libdevice(tools: Toolchain, arch: str) -> DeviceMath | None:
-    """NVIDIA's libdevice, which covers every sm_; None when it is not installed."""
+    """NVIDIA's libdevice, which covers every sm_; libclc where it is not installed."""
     if tools.libdevice is None:
-        return None
+        return _libclc(tools, "nvptx64--.bc")
     return DeviceMath(
         (tools.libdevice,), "libdevice", "NVIDIA CUDA Toolkit EULA, redistributable in binaries"
     )
+
+
+def _libclc(tools: Toolchain, name: str) -> DeviceMath | None:
+    """LLVM's OpenCL library for a target; None where that is not installed either."""
+    file = tools.libclc / name if tools.libclc else None
+    if file is None or not file.is_file():
+        return None
+    # its triple has no vendor and system, which clang would remark on
+    args = ("-D__OFFLOADC_MATH_LIBCLC__=1", "-Wno-linker-warnings")
+    return DeviceMath((file,), "libclc", "Apache-2.0 WITH LLVM-exception, parts MIT", args)
 
 
 # A library release older than a GPU has no constants for it: those of the nearest relative stand in.
@@ -69,9 +79,9 @@ def _rocm_files(folder: Path, isa: str, wave64: bool) -> Iterator[Path]:
 
 
 def rocm_device_libs(tools: Toolchain, processor: str, wave64: bool) -> DeviceMath | None:
-    """ROCm's ocml and the constants it is configured by; None when it is not installed."""
+    """ROCm's ocml and the constants it is configured by; libclc where it is not installed."""
     if tools.rocm_device_libs is None:
-        return None
+        return _libclc(tools, "amdgcn-amd-amdhsa.bc")
     files = tuple(_rocm_files(tools.rocm_device_libs, processor.removeprefix("gfx"), wave64))
     missing = [f for f in files if not f.is_file()]
     if missing:

@@ -16,6 +16,7 @@ class DeviceMath:
     files: tuple[Path, ...]
     name: str
     licence: str
+    front_end_args: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def _dialect(unit: Unit, device: DevicePass) -> host_pass.DeviceDialect:
     return host_pass.DeviceDialect(
         pass_name=device.arch,
         mode=target.mode,
-        args=target.front_end_args(device.arch),
+        args=(*target.front_end_args(device.arch), *(math.front_end_args if math else ())),
         bitcode=math.files if math else (),
         foreign_flags=tuple(f for f in foreign if f not in target.own_flags),
     )

@@ -278,3 +278,20 @@ def test_ccache(box: Box) -> None:
     hits = {line.split()[0]: int(line.split()[1]) for line in statistics.splitlines()}
     assert hits["direct_cache_hit"] + hits["preprocessed_cache_hit"] >= 1, statistics
     assert box.run("axpy") == "15000\n"
+
+MATH = """\
+#include <offloadc/offload.h>
+__global__ void k(double *x, float *y, int *e) {
+  x[0] = std::sin(x[1]) + std::pow(x[2], x[3]) + erf(x[4]) + ldexp(x[5], 3) + rsqrt(x[6]) + frexp(x[7], e);
+  y[0] = std::tanh(y[1]) + powf(y[2], y[3]) + std::cbrt(y[4]) + ilogb(y[5]) + hypot(y[6], y[7]);
+}
+int main() { k<<<1, 1>>>(nullptr, nullptr, nullptr); }
+"""
+
+
+def test_libclc_supplies_math_where_the_vendors_libraries_are_missing(box: Box) -> None:
+    box.write("k.cpp", MATH)
+    without = {"OFFLOADC_LIBDEVICE": "none", "OFFLOADC_ROCM_DEVICE_LIBS": "none"}
+    box.build("-O2", "--offload-arch=sm_90,gfx90a,gfx1100", "-c", "k.cpp", **without)
+    err = box.offloadc("-O2", "--offload-arch=sm_90", "-c", "k.cpp", OFFLOADC_LIBCLC=str(box.folder)).err
+    assert "there is no nvptx64--.bc in it" in err

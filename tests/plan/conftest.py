@@ -18,6 +18,7 @@ TOOLS = Toolchain(
     ptxas_version="13.0",
     libdevice=Path("/cuda/libdevice.10.bc"),
     rocm_device_libs=None,
+    libclc=None,
     liboffload=None,
     python="python3",
 )

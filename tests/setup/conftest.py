@@ -119,5 +119,5 @@ def machine(tmp_path: Path) -> Machine:
     made.write_lines("available")
     made.write_lines("archive", *ALL_NEEDED, *ALL_WANTED, "python3", "python3-venv", "g++",
         "gdb", "ccache", "shellcheck",
-              "libeigen3-dev", "libfmt-dev", "libboost-dev", "liboffload-22-dev")  # fmt: skip
+              "libeigen3-dev", "libfmt-dev", "libboost-dev", "liboffload-22-dev", "libclc-22")  # fmt: skip
     return made

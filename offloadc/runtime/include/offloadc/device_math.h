@@ -25,7 +25,11 @@
 #define OFFLOADC_MATH_UNARY_BUILTIN(X) X(fabs) X(floor) X(ceil) X(trunc) X(round) X(rint) X(nearbyint) X(sqrt)
 #define OFFLOADC_MATH_BINARY_BUILTIN(X) X(copysign) X(fmin) X(fmax)
 
-#if __OFFLOADC_TARGET_AMDGCN__
+#if __OFFLOADC_MATH_LIBCLC__
+/* libclc's functions have the mangled names of C++ functions: declaring ours names them. */
+#define OFFLOADC_F64(name) name
+#define OFFLOADC_F32(name) name
+#elif __OFFLOADC_TARGET_AMDGCN__
 #define OFFLOADC_F64(name) __ocml_##name##_f64
 #define OFFLOADC_F32(name) __ocml_##name##_f32
 #elif __OFFLOADC_TARGET_NVPTX__
@@ -36,7 +40,7 @@
 #define OFFLOADC_F32(name) __builtin_##name##f
 #endif
 
-#if __OFFLOADC_TARGET_AMDGCN__ || __OFFLOADC_TARGET_NVPTX__
+#if (__OFFLOADC_TARGET_AMDGCN__ || __OFFLOADC_TARGET_NVPTX__) && !__OFFLOADC_MATH_LIBCLC__
 extern "C" {
 #define OFFLOADC_DECLARE_UNARY(name)                                             \
   __device__ __attribute__((const)) double OFFLOADC_F64(name)(double) noexcept; \
@@ -100,26 +104,43 @@ using mixed_to_double_t = typename mixed_to_double<T, U>::type;
 #define OFFLOADC_NO_LONG_DOUBLE \
   __device__ __attribute__((error("device code has no long double mathematical functions")))
 
-#define OFFLOADC_DEFINE_UNARY(name, f64, f32)                                               \
-  OFFLOADC_DEVICE_FN double name(double x) noexcept { return f64(x); }                      \
-  OFFLOADC_DEVICE_FN float name(float x) noexcept { return f32(x); }                        \
+/* f64 and f32 implement a function; its other forms are made of them. */
+#define OFFLOADC_DEFINE_UNARY_FORMS(name, f64, f32)                                         \
   OFFLOADC_DEVICE_FN float name##f(float x) noexcept { return f32(x); }                     \
   OFFLOADC_NO_LONG_DOUBLE long double name(long double) noexcept;                           \
   template <class T>                                                                        \
   OFFLOADC_DEVICE_FN offloadc::detail::integer_to_double_t<T> name(T x) noexcept {          \
     return f64(static_cast<double>(x));                                                     \
   }
-#define OFFLOADC_DEFINE_BINARY(name, f64, f32)                                                     \
-  OFFLOADC_DEVICE_FN double name(double x, double y) noexcept { return f64(x, y); }                \
-  OFFLOADC_DEVICE_FN float name(float x, float y) noexcept { return f32(x, y); }                   \
+#define OFFLOADC_DEFINE_BINARY_FORMS(name, f64, f32)                                               \
   OFFLOADC_DEVICE_FN float name##f(float x, float y) noexcept { return f32(x, y); }                \
   OFFLOADC_NO_LONG_DOUBLE long double name(long double, long double) noexcept;                     \
   template <class T, class U>                                                                      \
   OFFLOADC_DEVICE_FN offloadc::detail::mixed_to_double_t<T, U> name(T x, U y) noexcept {           \
     return f64(static_cast<double>(x), static_cast<double>(y));                                    \
   }
+#define OFFLOADC_DEFINE_UNARY(name, f64, f32)                          \
+  OFFLOADC_DEVICE_FN double name(double x) noexcept { return f64(x); } \
+  OFFLOADC_DEVICE_FN float name(float x) noexcept { return f32(x); }   \
+  OFFLOADC_DEFINE_UNARY_FORMS(name, f64, f32)
+#define OFFLOADC_DEFINE_BINARY(name, f64, f32)                                      \
+  OFFLOADC_DEVICE_FN double name(double x, double y) noexcept { return f64(x, y); } \
+  OFFLOADC_DEVICE_FN float name(float x, float y) noexcept { return f32(x, y); }    \
+  OFFLOADC_DEFINE_BINARY_FORMS(name, f64, f32)
+#if __OFFLOADC_MATH_LIBCLC__
+#define OFFLOADC_LIBRARY_FN __device__ __attribute__((const))
+#define OFFLOADC_DEFINE_UNARY_LIBRARY(name)         \
+  OFFLOADC_LIBRARY_FN double name(double) noexcept; \
+  OFFLOADC_LIBRARY_FN float name(float) noexcept;   \
+  OFFLOADC_DEFINE_UNARY_FORMS(name, name, name)
+#define OFFLOADC_DEFINE_BINARY_LIBRARY(name)                \
+  OFFLOADC_LIBRARY_FN double name(double, double) noexcept; \
+  OFFLOADC_LIBRARY_FN float name(float, float) noexcept;    \
+  OFFLOADC_DEFINE_BINARY_FORMS(name, name, name)
+#else
 #define OFFLOADC_DEFINE_UNARY_LIBRARY(name) OFFLOADC_DEFINE_UNARY(name, OFFLOADC_F64(name), OFFLOADC_F32(name))
 #define OFFLOADC_DEFINE_BINARY_LIBRARY(name) OFFLOADC_DEFINE_BINARY(name, OFFLOADC_F64(name), OFFLOADC_F32(name))
+#endif
 #define OFFLOADC_DEFINE_UNARY_BUILTIN(name) OFFLOADC_DEFINE_UNARY(name, __builtin_##name, __builtin_##name##f)
 #define OFFLOADC_DEFINE_BINARY_BUILTIN(name) OFFLOADC_DEFINE_BINARY(name, __builtin_##name, __builtin_##name##f)
 OFFLOADC_MATH_UNARY(OFFLOADC_DEFINE_UNARY_LIBRARY)
@@ -128,12 +149,24 @@ OFFLOADC_MATH_UNARY_BUILTIN(OFFLOADC_DEFINE_UNARY_BUILTIN)
 OFFLOADC_MATH_BINARY_BUILTIN(OFFLOADC_DEFINE_BINARY_BUILTIN)
 #undef OFFLOADC_DEFINE_UNARY
 #undef OFFLOADC_DEFINE_BINARY
+#undef OFFLOADC_DEFINE_UNARY_FORMS
+#undef OFFLOADC_DEFINE_BINARY_FORMS
 #undef OFFLOADC_DEFINE_UNARY_LIBRARY
 #undef OFFLOADC_DEFINE_BINARY_LIBRARY
 #undef OFFLOADC_DEFINE_UNARY_BUILTIN
 #undef OFFLOADC_DEFINE_BINARY_BUILTIN
 
-#if __OFFLOADC_TARGET_AMDGCN__ || __OFFLOADC_TARGET_NVPTX__
+#if __OFFLOADC_MATH_LIBCLC__
+OFFLOADC_LIBRARY_FN double rsqrt(double) noexcept;
+OFFLOADC_LIBRARY_FN float rsqrt(float) noexcept;
+OFFLOADC_LIBRARY_FN double ldexp(double, int) noexcept;
+OFFLOADC_LIBRARY_FN float ldexp(float, int) noexcept;
+OFFLOADC_LIBRARY_FN int ilogb(double) noexcept;
+OFFLOADC_LIBRARY_FN int ilogb(float) noexcept;
+__device__ double frexp(double, int *) noexcept;
+__device__ float frexp(float, int *) noexcept;
+#undef OFFLOADC_LIBRARY_FN
+#elif __OFFLOADC_TARGET_AMDGCN__ || __OFFLOADC_TARGET_NVPTX__
 OFFLOADC_DEVICE_FN double rsqrt(double x) noexcept { return OFFLOADC_F64(rsqrt)(x); }
 OFFLOADC_DEVICE_FN float rsqrt(float x) noexcept { return OFFLOADC_F32(rsqrt)(x); }
 #else
@@ -146,16 +179,19 @@ OFFLOADC_DEVICE_FN double fma(double x, double y, double z) noexcept { return __
 OFFLOADC_DEVICE_FN float fma(float x, float y, float z) noexcept { return __builtin_fmaf(x, y, z); }
 OFFLOADC_DEVICE_FN float fmaf(float x, float y, float z) noexcept { return __builtin_fmaf(x, y, z); }
 
+#if !__OFFLOADC_MATH_LIBCLC__
 OFFLOADC_DEVICE_FN double ldexp(double x, int e) noexcept { return OFFLOADC_F64(ldexp)(x, e); }
 OFFLOADC_DEVICE_FN float ldexp(float x, int e) noexcept { return OFFLOADC_F32(ldexp)(x, e); }
+OFFLOADC_DEVICE_FN int ilogb(double x) noexcept { return OFFLOADC_F64(ilogb)(x); }
+OFFLOADC_DEVICE_FN int ilogb(float x) noexcept { return OFFLOADC_F32(ilogb)(x); }
+#endif
 OFFLOADC_DEVICE_FN float ldexpf(float x, int e) noexcept { return OFFLOADC_F32(ldexp)(x, e); }
 OFFLOADC_DEVICE_FN double scalbn(double x, int e) noexcept { return OFFLOADC_F64(ldexp)(x, e); }
 OFFLOADC_DEVICE_FN float scalbn(float x, int e) noexcept { return OFFLOADC_F32(ldexp)(x, e); }
 OFFLOADC_DEVICE_FN float scalbnf(float x, int e) noexcept { return OFFLOADC_F32(ldexp)(x, e); }
-OFFLOADC_DEVICE_FN int ilogb(double x) noexcept { return OFFLOADC_F64(ilogb)(x); }
-OFFLOADC_DEVICE_FN int ilogb(float x) noexcept { return OFFLOADC_F32(ilogb)(x); }
 OFFLOADC_DEVICE_FN int ilogbf(float x) noexcept { return OFFLOADC_F32(ilogb)(x); }
 
+#if !__OFFLOADC_MATH_LIBCLC__
 OFFLOADC_DEVICE_FN double frexp(double x, int *exponent) noexcept {
 #if __OFFLOADC_TARGET_AMDGCN__
   int local;
@@ -176,6 +212,7 @@ OFFLOADC_DEVICE_FN float frexp(float x, int *exponent) noexcept {
   return OFFLOADC_F32(frexp)(x, exponent);
 #endif
 }
+#endif
 OFFLOADC_DEVICE_FN float frexpf(float x, int *exponent) noexcept { return frexp(x, exponent); }
 
 /* C23 7.12.6.18: both parts have the sign of x; the fraction of an infinity is zero. */

@@ -20,6 +20,10 @@
 #ifndef __OFFLOADC_TARGET_CPU__
 #define __OFFLOADC_TARGET_CPU__ 0
 #endif
+/* which library's names device math has: LLVM's libclc, or NVIDIA's and AMD's own */
+#ifndef __OFFLOADC_MATH_LIBCLC__
+#define __OFFLOADC_MATH_LIBCLC__ 0
+#endif
 #define __OFFLOADC__ 1
 
 /* clang's predefined macros that would mislead the headers of others; docs/cxx.md has the table.
