@@ -7,11 +7,14 @@ printed. Imports what a verb needs only when that verb runs.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from offloadc.model import OffloadcError
     from offloadc.toolchain import Environment
 
@@ -155,6 +158,11 @@ def _dispatch(argv: tuple[str, ...], env: Environment, terminal: _Terminal) -> i
     return _compile(argv, env, terminal)
 
 
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """A polite request to end is handled as Ctrl-C is: children end, nothing partial stays."""
+    raise KeyboardInterrupt
+
+
 def main(argv: list[str] | None = None) -> int:
     words = tuple(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in ("--help", "-h", "-help", "help"):
@@ -163,6 +171,8 @@ def main(argv: list[str] | None = None) -> int:
     from offloadc.model import OffloadcError
     from offloadc.toolchain import Environment
 
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     terminal = _Terminal(color=False)
     try:
         env = Environment.read()

@@ -19,7 +19,7 @@ from pathlib import Path
 from offloadc import host_pass, options
 from offloadc.driver import depfile, diagnostics
 from offloadc.driver.cache import Cache
-from offloadc.driver.execute import Done, Executor, copy_file, quoted, slots_for
+from offloadc.driver.execute import Done, Executor, quoted, slots_for, write_file
 from offloadc.driver.plan import (
     DevicePass,
     Plan,
@@ -190,14 +190,14 @@ def _deliver(plan: Plan, executor: Executor) -> None:
     """Put every product where it belongs, whole or not at all."""
     for product in plan.products:
         output = executor.run.outputs.get(product.path)
-        source = output.path if output else product.path
-        executable = output.executable if output else os.access(source, os.X_OK)
+        data = output.read() if output else product.path.read_bytes()
+        executable = output.executable if output else os.access(product.path, os.X_OK)
         if product.destination is None:
             sys.stdout.flush()
-            sys.stdout.buffer.write(source.read_bytes())
+            sys.stdout.buffer.write(data)
             continue
         try:
-            copy_file(source, product.destination, executable=executable)
+            write_file(product.destination, data, executable=executable)
         except OSError as error:
             raise OffloadcError(f"cannot write '{product.destination}': {error.strerror}") from error
 

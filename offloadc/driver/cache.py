@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from offloadc.driver import depfile
-from offloadc.model import Job
+from offloadc.model import Job, OffloadcError
 
 _VERSION = "v1"
 _GRACE_SECONDS = 3600
@@ -40,6 +40,16 @@ class Output:
     digest: str
     path: Path
     executable: bool
+
+    def read(self) -> bytes:
+        """The bytes, proven to be those that were stored. Raises OffloadcError if they are not."""
+        data = self.path.read_bytes()
+        if _sha(data) != self.digest:
+            self.path.unlink(missing_ok=True)
+            raise OffloadcError(
+                f"the cache was damaged: {self.path}; the entry is gone", hint="run the command again"
+            )
+        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +165,8 @@ class Cache:
             Output(str(o["digest"]), self._path("blob", str(o["digest"])), bool(o["executable"]))
             for o in loaded["outputs"]
         )
-        if not all(_touch(o.path) for o in outputs):
+        sizes = (int(o["size"]) for o in loaded["outputs"])
+        if not all(_is_whole(o.path, size) for o, size in zip(outputs, sizes, strict=True)):
             return None
         return Result(outputs, str(loaded["text"]), tuple(loaded["read"]))
 
@@ -179,7 +190,10 @@ class Cache:
             outputs = tuple(self._store_blob(path) for path in job.outputs)
             result_key = key if job.depfile is None else _sha(json.dumps([key, files]).encode())
             entry = {
-                "outputs": [{"digest": o.digest, "executable": o.executable} for o in outputs],
+                "outputs": [
+                    {"digest": o.digest, "executable": o.executable, "size": o.path.stat().st_size}
+                    for o in outputs
+                ],
                 "text": text,
                 "read": list(read),
             }
@@ -213,7 +227,7 @@ class Cache:
         data = path.read_bytes()
         digest = _sha(data)
         blob = self._path("blob", digest)
-        if not blob.exists():
+        if not _is_whole(blob, len(data)):
             self._write(blob, data)
         return Output(digest, blob, os.access(path, os.X_OK))
 
@@ -288,6 +302,14 @@ def _touch(path: Path) -> bool:
     except OSError:  # not ours to touch (a shared, read-only cache)
         return path.exists()
     return True
+
+
+def _is_whole(path: Path, size: int) -> bool:
+    """Whether a blob is there in its full length (a full disk or a crash may have cut it short)."""
+    try:
+        return path.stat().st_size == size and _touch(path)
+    except OSError:
+        return False
 
 
 def _read_files(job: Job) -> tuple[str, ...]:

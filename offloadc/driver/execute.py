@@ -155,7 +155,7 @@ class Executor:
         output = self.run.outputs.get(path)
         if output is None or path.exists():
             return
-        copy_file(output.path, path, executable=output.executable)
+        write_file(path, output.read(), executable=output.executable)
 
     # ---- one job
     def _work(self, job: Job) -> None:
@@ -237,14 +237,14 @@ def _remaining(jobs: tuple[Job, ...]) -> Callable[[Job], int]:
     return cost
 
 
-def copy_file(source: Path, destination: Path, *, executable: bool) -> None:
-    """Copy through a temporary name beside the destination, so that it is whole or absent."""
+def write_file(destination: Path, data: bytes, *, executable: bool) -> None:
+    """Write through a temporary name beside the destination, so that it is whole or absent."""
     if destination.exists() and not destination.is_file():  # /dev/null, a pipe
-        destination.write_bytes(source.read_bytes())
+        destination.write_bytes(data)
         return
     temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(source.read_bytes())
+        temporary.write_bytes(data)
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod((0o777 if executable else 0o666) & ~umask)

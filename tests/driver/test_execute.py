@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from offloadc.driver.cache import Cache
-from offloadc.driver.execute import Done, Executor, copy_file, quoted
+from offloadc.driver.execute import Done, Executor, quoted, write_file
 from offloadc.model import Job, OffloadcError
 
 
@@ -195,19 +195,50 @@ def test_trim_deletes_what_was_used_longest_ago(tmp_path: Path) -> None:
     assert 0 < len(left) < 8
 
 
-def test_copy_is_whole_or_absent(tmp_path: Path) -> None:
-    source, destination = tmp_path / "s", tmp_path / "d"
-    source.write_text("new")
+def test_output_is_whole_or_absent(tmp_path: Path) -> None:
+    destination = tmp_path / "d"
     destination.write_text("old")
     destination.chmod(0o600)
-    copy_file(source, destination, executable=True)
+    write_file(destination, b"new", executable=True)
     assert destination.read_text() == "new"
     assert os.access(destination, os.X_OK)
-    copy_file(source, Path("/dev/null"), executable=False)
+    write_file(Path("/dev/null"), b"new", executable=False)
     assert Path("/dev/null").is_char_device()
     with pytest.raises(OSError):
-        copy_file(source, tmp_path / "absent" / "d", executable=False)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["d", "s"]
+        write_file(tmp_path / "absent" / "d", b"new", executable=False)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"cut"])
+def test_a_blob_that_was_cut_short_is_made_again(tmp_path: Path, damage: bytes) -> None:
+    source, out = tmp_path / "s", tmp_path / "o"
+    source.write_text("whole")
+    job = shell(f"cat {source} > {out}", (source,), (out,))
+
+    def is_cached() -> bool:
+        executor = Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path), tmp_path)
+        cached = executor.execute((job,)).done[job].cached
+        assert executor.run.outputs[out].read() == b"whole"
+        return cached
+
+    assert not is_cached()
+    for blob in (tmp_path / "cache").rglob("blob/*/*"):
+        blob.write_bytes(damage)
+    assert not is_cached()
+    assert is_cached()
+
+
+def test_a_blob_of_other_bytes_is_never_delivered(tmp_path: Path) -> None:
+    source = tmp_path / "s"
+    source.write_text("whole")
+    job = shell(f"cat {source} > {tmp_path / 'o'}", (source,), (tmp_path / "o",))
+    Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path), tmp_path).execute((job,))
+    for blob in (tmp_path / "cache").rglob("blob/*/*"):
+        blob.write_bytes(b"other")
+    executor = Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path), tmp_path)
+    executor.execute((job,))
+    with pytest.raises(OffloadcError, match="damaged"):
+        executor.run.outputs[tmp_path / "o"].read()
 
 
 def test_jobs_are_printed_as_a_shell_would_read_them(tmp_path: Path) -> None:

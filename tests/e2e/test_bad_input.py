@@ -176,7 +176,8 @@ def test_full_disk(box: Box, tmp_path: Path) -> None:
         subprocess.run(("umount", str(small)), check=True)
 
 
-def test_interrupt_leaves_nothing(box: Box, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupt_leaves_nothing(box: Box, tmp_path: Path, number: signal.Signals) -> None:
     box.write("k.cpp", GOOD)
     slow = fake_tool(box, "slow", "sleep 60\n")
     before = box.listing()
@@ -193,7 +194,7 @@ def test_interrupt_leaves_nothing(box: Box, tmp_path: Path) -> None:
     while not list(temporary.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.3)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(number)
     _, err = child.communicate(timeout=30)
     assert child.returncode == 1
     assert err == "offloadc: error: interrupted; nothing was written\n"

@@ -279,6 +279,7 @@ def test_ccache(box: Box) -> None:
     assert hits["direct_cache_hit"] + hits["preprocessed_cache_hit"] >= 1, statistics
     assert box.run("axpy") == "15000\n"
 
+
 MATH = """\
 #include <offloadc/offload.h>
 __global__ void k(double *x, float *y, int *e) {
