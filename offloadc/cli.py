@@ -163,7 +163,15 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _open_closed_streams() -> None:
+    """A caller may have closed our streams; what is written to them then goes nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+
+
 def main(argv: list[str] | None = None) -> int:
+    _open_closed_streams()
     words = tuple(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in ("--help", "-h", "-help", "help"):
         print(USAGE, end="", file=sys.stdout if words else sys.stderr)

@@ -46,7 +46,7 @@ def usable(checks: tuple[Check, ...]) -> bool:
 
 def _tool_checks(tools: Toolchain) -> Iterator[Check]:
     yield Check("clang", State.PASS, f"{tools.llvm_version} {tools.clangxx}")
-    for name, package in (("ld.lld", "lld-22"), ("llvm-objcopy", "llvm-22")):
+    for name, package in toolchain.REQUIRED_TOOLS:
         yield _executable(name, tools.tool(name), package)
     for name in ("nvptx-arch", "amdgpu-arch"):
         yield _file(

@@ -596,6 +596,9 @@ def _unused(state: _State) -> tuple[str, ...]:
             for i in inv.link_line
             if isinstance(i, SourceFile) and not i.language
         ]
+    deps = inv.dependencies
+    if (deps.file or deps.targets) and not (deps.only or deps.write):
+        unused.append("-MF and -MT: unused without -M, -MM, -MD or -MMD")
     if inv.host_only and inv.archs:
         unused.append(f"--offload-arch={','.join(inv.archs)}: unused with --offload-host-only")
     if _has_lto(inv.host_flags) and inv.sources:

@@ -241,6 +241,16 @@ def find_toolchain(env: Environment) -> Toolchain:
     )
 
 
+REQUIRED_TOOLS = (("ld.lld", "lld-22"), ("llvm-objcopy", "llvm-22"))
+
+
+def require_tools(tools: Toolchain) -> None:
+    """Raise OffloadcError when a part of LLVM that every build needs is missing beside clang."""
+    for name, package in REQUIRED_TOOLS:
+        if not os.access(tools.tool(name), os.X_OK):
+            raise OffloadcError(f"{tools.tool(name)} is missing", hint=DEBIAN_HINT.format(packages=package))
+
+
 # --------------------------------------------------------------------------- GPUs of this machine
 def gpu_device_nodes() -> bool:
     """Whether a GPU driver's device node is there: cheap, asked before any tool is started."""

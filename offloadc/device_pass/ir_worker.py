@@ -15,7 +15,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-import llvmlite.binding as llvm
+try:
+    import llvmlite.binding as llvm
+except (ImportError, OSError) as failure:
+    sys.exit(f"error: llvmlite cannot be loaded: {failure}\nhelp: pip install 'llvmlite>=0.50,<0.51'")
 
 from offloadc.device_pass import ir_edits
 from offloadc.model import Debug, OffloadcError
@@ -128,6 +131,7 @@ def main(argv: list[str]) -> int:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     try:
+        ir_edits.check_llvm_major(_llvm_major())
         _STAGES[options.stage](options)
     except OffloadcError as error:
         place = f"{error.where}: " if error.where else ""

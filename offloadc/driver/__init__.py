@@ -31,7 +31,14 @@ from offloadc.driver.plan import (
     units_of,
 )
 from offloadc.model import Invocation, Job, OffloadcError, OutputKind, Toolchain, Unit
-from offloadc.toolchain import RUNTIME, Environment, find_toolchain, gpu_device_nodes, native_archs
+from offloadc.toolchain import (
+    RUNTIME,
+    Environment,
+    find_toolchain,
+    gpu_device_nodes,
+    native_archs,
+    require_tools,
+)
 
 DEFAULT_HOST_TRIPLE = "x86_64-pc-linux-gnu"
 
@@ -56,6 +63,7 @@ def compile_command(argv: tuple[str, ...], env: Environment, messages: Messages,
     for warning in inv.warnings:
         messages.warn(warning)
     tools = find_toolchain(env)
+    require_tools(tools)
     host_triple = inv.host_triple or DEFAULT_HOST_TRIPLE
     passes = device_passes(inv, _present_gpus(inv, tools), host_triple)
     with _work_folder(inv, env) as work:
@@ -166,7 +174,7 @@ def _build(
     if env.cache and inv.use_cache and inv.save_temps is None:
         cache = Cache(env.cache_folder(), env.cache_bytes, work)
     printer = _Printer(plan, messages)
-    announce = (lambda job: messages.say(quoted(job) + "\n")) if inv.verbose else None
+    announce = _announcer(messages) if inv.verbose else None
     # what children leave in their temporary folder when they crash goes with the work folder
     temporary = work if inv.save_temps is None else Path(env.tmpdir)
     executor = Executor(slots_for(inv.jobs), cache, temporary, announce=announce, finished=printer.take)
@@ -184,6 +192,13 @@ def _build(
     if cache is not None:
         cache.trim()
     return 0
+
+
+def _announcer(messages: Messages) -> Callable[[Job, bool], None]:
+    def announce(job: Job, cached: bool) -> None:
+        messages.say(("# from the cache:" if cached else "") + quoted(job) + "\n")
+
+    return announce
 
 
 def _deliver(plan: Plan, executor: Executor) -> None:

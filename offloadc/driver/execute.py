@@ -56,7 +56,7 @@ class Executor:
         cache: Cache | None,
         temporary: Path,
         *,
-        announce: Callable[[Job], None] | None = None,
+        announce: Callable[[Job, bool], None] | None = None,
         finished: Callable[[Done], None] | None = None,
     ) -> None:
         self._slots = slots
@@ -105,13 +105,13 @@ class Executor:
         """Begin a job; 0 when the cache had it, 1 when it now runs."""
         key = self._key(job)
         found = self._cache.find(job, key) if self._cache and key else None
+        if self._announce:
+            self._announce(job, found is not None)
         if found is not None:
             self._record_result(job, found)
             now = time.monotonic()
             self._finish(Done(job, 0, found.text, now, now, cached=True))
             return 0
-        if self._announce:
-            self._announce(job)
         self._prepare_actions()
         self._materialise(job)
         threading.Thread(target=self._work, args=(job,), daemon=True).start()

@@ -136,6 +136,39 @@ def test_clang_of_another_version(box: Box) -> None:
     assert "is 14.0.6" in err
 
 
+def test_a_part_of_llvm_missing(box: Box) -> None:
+    box.write("k.cpp", GOOD)
+    box.path("bin").mkdir()
+    for name in ("clang", "clang++"):
+        box.path(f"bin/{name}").symlink_to(f"/usr/lib/llvm-22/bin/{name}")
+    err = box.fails("k.cpp", OFFLOADC_LLVM=str(box.folder))
+    assert "bin/ld.lld is missing" in err
+    assert "apt-get install lld-22" in err
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("raise ImportError('broken')\n", "error: llvmlite cannot be loaded: broken"),
+        ("llvm_version_info = (20, 1, 0)\ndef __getattr__(n): return lambda *a, **k: None\n", "LLVM 20"),
+    ],
+)
+def test_llvmlite_broken_or_of_another_llvm(box: Box, module: str, message: str) -> None:
+    box.write("k.cpp", GOOD)
+    box.write("fake/llvmlite/__init__.py", "")
+    box.write("fake/llvmlite/binding.py", module)
+    err = box.fails(
+        "--offload-arch=x86-64", "--no-cache", "-c", "k.cpp", PYTHONPATH=f"{box.path('fake')}:{ROOT}"
+    )
+    assert message in err
+
+
+def test_closed_streams(box: Box) -> None:
+    box.write("k.cpp", GOOD)
+    line = f"{sys.executable} -m offloadc --offload-arch=x86-64 -c k.cpp -o k.o 2>&- >&-"
+    assert box.command("/bin/sh", "-c", line).code == 0
+
+
 def test_ptxas_missing_means_ptx_and_a_warning(box: Box) -> None:
     box.write("k.cpp", GOOD)
     done = box.offloadc("--offload-arch=sm_90", "k.cpp", "-o", "k", OFFLOADC_PTXAS="none")

@@ -126,6 +126,7 @@ def test_wrong_words(source: str, words: tuple[str, ...], message: str, hint: st
 def test_unused_flags_are_reported(source: str) -> None:
     inv = parse("-c", "-lm", "lib.a", "--offload-host-only", "--offload-arch=sm_90", source)
     assert len(inv.warnings) == 3
+    assert parse("-c", "-MF", "x.d", source).warnings == ("-MF and -MT: unused without -M, -MM, -MD or -MMD",)
     assert parse("-c", "-lm", "-Wno-unused-command-line-argument", source).warnings == ()
 
 
