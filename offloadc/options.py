@@ -303,6 +303,8 @@ def split_run(argv: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 # --------------------------------------------------------------------------- languages
+# Sources that are none here; as linker inputs they would only puzzle the linker.
+_NOT_COMPILED = {".rs": "Rust", ".f90": "Fortran", ".F90": "Fortran", ".go": "Go", ".cl": "OpenCL C"}
 
 
 def language_of(
@@ -315,7 +317,13 @@ def language_of(
             hint = f"did you mean '{close[0]}'?" if close else "languages: " + ", ".join(sorted(names))
             raise OffloadcError(f"language not recognized: '{forced}'", hint=hint)
         return names[forced]
-    return suffixes.get(os.path.splitext(path)[1])
+    suffix = os.path.splitext(path)[1]
+    if suffix in _NOT_COMPILED and suffix not in suffixes:
+        known = " ".join(sorted(suffixes))
+        raise OffloadcError(
+            f"'{path}': {_NOT_COMPILED[suffix]} is not compiled by this version", hint=f"sources: {known}"
+        )
+    return suffixes.get(suffix)
 
 
 # --------------------------------------------------------------------------- parse

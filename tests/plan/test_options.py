@@ -111,6 +111,7 @@ def test_response_file_that_names_itself_is_an_error(source: str) -> None:
         (("-gsplit-dwarf", "app.cpp"), "temporary", "-gz"),
         (("app.cpp", "-o", "./app.cpp"), "is the output as well", "-o"),
         (("app.cpp", "-std=gnu++14"), "C++17 or later", "-std=c++20"),
+        (("app.rs",), "'app.rs': Rust is not compiled by this version", ".cpp"),
         (("-fgpu-rdc", "app.cpp"), "-fgpu-rdc", "headers"),
     ],
 )
