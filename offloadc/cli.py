@@ -163,6 +163,18 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _bug(error: Exception) -> OffloadcError:
+    import traceback
+
+    from offloadc.model import OffloadcError
+
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return OffloadcError(
+        f"internal error: {type(error).__name__}: {error} at {place.filename}:{place.lineno}",
+        hint="please report it with the command line",
+    )
+
+
 def _open_closed_streams() -> None:
     """A caller may have closed our streams; what is written to them then goes nowhere."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -194,4 +206,6 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         terminal.error(OffloadcError(f"{error.filename or 'write'}: {error.strerror}"))
+    except Exception as error:  # a bug of ours reaches the user as one message, with its place
+        terminal.error(_bug(error))
     return 1

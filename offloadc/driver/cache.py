@@ -25,7 +25,7 @@ from pathlib import Path
 from offloadc.driver import depfile
 from offloadc.model import Job, OffloadcError
 
-_VERSION = "v1"
+_VERSION = "v2"
 _GRACE_SECONDS = 3600
 _VARIANTS = 16  # results kept a manifest: one a branch that is switched between
 _ENVIRONMENT = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "SOURCE_DATE_EPOCH", "LANG")
@@ -146,6 +146,12 @@ class Cache:
 
     # ---- look-up
     def find(self, job: Job, key: str) -> Result | None:
+        try:
+            return self._find(job, key)
+        except (KeyError, IndexError, TypeError, ValueError):  # JSON, but of no entry of ours: a miss
+            return None
+
+    def _find(self, job: Job, key: str) -> Result | None:
         if job.depfile is None:
             return self._result(key)
         for variant in self._variants(key):
@@ -232,7 +238,11 @@ class Cache:
         return Output(digest, blob, os.access(path, os.X_OK))
 
     def _add_variant(self, key: str, variant: dict[str, object]) -> None:
-        kept = [variant, *self._variants(key)][:_VARIANTS]
+        try:
+            known = list(self._variants(key))
+        except TypeError:  # JSON, but of no entry of ours
+            known = []
+        kept = [variant, *known][:_VARIANTS]
         self._write(self._path("manifest", key, ".json"), json.dumps({"variants": kept}).encode())
 
     def _path(self, kind: str, key: str, suffix: str = "") -> Path:

@@ -165,13 +165,20 @@ def test_failures_are_not_kept(tmp_path: Path) -> None:
         )
 
 
-def test_damaged_entries_are_misses(tmp_path: Path) -> None:
-    source = tmp_path / "s"
+@pytest.mark.parametrize(
+    "damage", ["{", "[]", "3", "{}", '{"outputs": 1}', '{"outputs": [{}]}', '{"variants": 3}']
+)
+@pytest.mark.parametrize("with_header", [False, True])
+def test_damaged_entries_are_misses(tmp_path: Path, damage: str, with_header: bool) -> None:
+    source, header = tmp_path / "s", tmp_path / "h"
     source.write_text("x")
-    job = shell(f"cat {source} > {tmp_path / 'o'}", (source,), (tmp_path / "o",))
+    header.write_text("h")
+    time.sleep(0.01)
+    plain = shell(f"cat {source} > {tmp_path / 'o'}", (source,), (tmp_path / "o",))
+    job = header_job(source, header, tmp_path) if with_header else plain
     Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path), tmp_path).execute((job,))
     for entry in (tmp_path / "cache").rglob("*.json"):
-        entry.write_text("{")
+        entry.write_text(damage)
     assert (
         not Executor(1, Cache(tmp_path / "cache", 1 << 20, tmp_path), tmp_path)
         .execute((job,))
