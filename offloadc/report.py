@@ -34,6 +34,7 @@ def print_inspect(rows: Iterable[InspectRow], *, color: bool | None = None) -> N
 
     console = Console(
         force_terminal=True if color else None,
+        color_system="standard" if color else "auto",
         no_color=color is False,
         highlight=False,
         width=None if _is_sized() else _PIPED_WIDTH,

@@ -158,7 +158,9 @@ def test_llvmlite_broken_or_of_another_llvm(box: Box, module: str, message: str)
     box.write("fake/llvmlite/__init__.py", "")
     box.write("fake/llvmlite/binding.py", module)
     err = box.fails(
-        "--offload-arch=x86-64", "--no-cache", "-c", "k.cpp", PYTHONPATH=f"{box.path('fake')}:{ROOT}"
+        *("--offload-arch=x86-64", "--no-cache", "-c", "k.cpp"),
+        PYTHONPATH=f"{box.path('fake')}:{ROOT}",
+        PYTHONDONTWRITEBYTECODE="1",
     )
     assert message in err
 
