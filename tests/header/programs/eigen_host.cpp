@@ -1,4 +1,4 @@
-// Eigen in host code beside a kernel. flags: -isystem /usr/include/eigen3 -DEIGEN_NO_CUDA
+// Eigen in host code beside a kernel. flags: -isystem /usr/include/eigen3
 #include <Eigen/Dense>
 #include <offloadc/offload.h>
 

@@ -1,5 +1,5 @@
 // Eigen's fixed-size matrices in kernels: its own GPU mode, without its CUDA and HIP parts.
-// flags: -isystem /usr/include/eigen3 -DEIGEN_NO_CUDA
+// flags: -isystem /usr/include/eigen3
 #define EIGEN_GPUCC 1
 #if __OFFLOADC_DEVICE_PASS__
 #define EIGEN_GPU_COMPILE_PHASE 1

@@ -37,6 +37,11 @@
 #undef __HIPCC__
 #undef __CUDA_ARCH_LIST__
 
+/* Eigen includes headers of the CUDA SDK where __CUDA_ARCH__ is defined; there is no SDK. */
+#ifndef EIGEN_NO_CUDA
+#define EIGEN_NO_CUDA 1
+#endif
+
 /* -Wall brings this one back; it is about sources that nvcc shall compile too. */
 #pragma clang diagnostic ignored "-Wcuda-compat"
 
