@@ -61,12 +61,19 @@ def main() -> int:
     )
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--device", default="cuda:0")
+    parser.add_argument(
+        "--note", action="append", default=[], help="a line about versions, such as liboffload's"
+    )
     parser.add_argument("program", nargs="+")
     options = parser.parse_args()
     runs = {device: run(options.program, device) for device in (options.device, "cpu")}
     traced = run(options.program, options.device, trace=True)
     same = len({tuple(checksums(done.stdout)) for done in runs.values()}) == 1
-    lines = [f"# {shlex.join(options.program)}", "", *machine(), ""]
+    made_by = (
+        f"Made by `python bench/device_log.py --device {options.device} -- {shlex.join(options.program)}`."
+    )
+    facts = (f"- {line}" for line in (*machine(), *options.note))
+    lines = [f"# {shlex.join(options.program)}", "", made_by, "", *facts, ""]
     for device, done in runs.items():
         lines += section(f"{device}: exit code {done.returncode}", done.stdout + done.stderr)
     lines += section("first call of each kind, OFFLOADC_TRACE=1", launches(traced.stderr))
